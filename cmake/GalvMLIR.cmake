@@ -1,0 +1,155 @@
+# MLIR 22 of Debian, and the functions that make our libraries, tools, dialects
+# and passes.
+
+find_package(MLIR 22.1 REQUIRED CONFIG
+  PATHS /usr/lib/llvm-22/lib/cmake/mlir NO_DEFAULT_PATH)
+list(APPEND CMAKE_MODULE_PATH ${MLIR_CMAKE_DIR} ${LLVM_CMAKE_DIR})
+include(TableGen)
+include(AddLLVM)
+include(AddMLIR)
+find_package(nlohmann_json 3.11 REQUIRED CONFIG)
+
+option(GALV_PCH "precompile MLIR's headers" ON)
+
+# Everything is linked statically: with the shared libraries every start of a
+# tool takes 60 ms of relocations, ten times what the tool itself needs, and
+# each RUN line of a test pays it. Debian's MLIR archives name the imported
+# target LLVM, the shared library, as their interface; it is re-pointed.
+set_target_properties(LLVM PROPERTIES
+  IMPORTED_LOCATION_RELWITHDEBINFO ${LLVM_LIBRARY_DIR}/libLLVMSupport.a
+  IMPORTED_SONAME_RELWITHDEBINFO ""
+  INTERFACE_LINK_LIBRARIES "LLVMCore;LLVMBitWriter;LLVMBitReader;LLVMAsmParser;LLVMRemarks;LLVMTransformUtils;LLVMIRReader;LLVMTargetParser;LLVMFrontendOpenMP;LLVMBitstreamReader;LLVMBinaryFormat;LLVMSupport;LLVMSupportLSP;LLVMDemangle")
+
+# What a file that includes MLIR is compiled with. The runtime never links it.
+add_library(galv_mlir INTERFACE)
+target_include_directories(galv_mlir SYSTEM INTERFACE ${MLIR_INCLUDE_DIRS})
+separate_arguments(_definitions NATIVE_COMMAND ${LLVM_DEFINITIONS})
+target_compile_options(galv_mlir INTERFACE ${_definitions})
+
+function(_galv_pch target)
+  if(NOT GALV_PCH)
+    return()
+  endif()
+  if(NOT TARGET galv_pch)
+    file(GENERATE OUTPUT ${PROJECT_BINARY_DIR}/galv_pch.cpp CONTENT "")
+    add_library(galv_pch OBJECT ${PROJECT_BINARY_DIR}/galv_pch.cpp)
+    target_link_libraries(galv_pch PRIVATE galv_mlir)
+    target_precompile_headers(galv_pch PRIVATE
+      ${PROJECT_SOURCE_DIR}/include/galv/Pch.h)
+  endif()
+  target_precompile_headers(${target} REUSE_FROM galv_pch)
+endfunction()
+
+macro(_galv_target name)
+  target_link_libraries(${name} PUBLIC galv_mlir ${ARG_LINK} ${ARG_MLIR})
+  if(ARG_DEPENDS)
+    add_dependencies(${name} ${ARG_DEPENDS})
+  endif()
+  _galv_pch(${name})
+endmacro()
+
+# galv_library(Name SRCS a.cpp .. [DEPENDS FooIncGen ..] [LINK <ours> ..]
+#              [MLIR <archives> ..])
+# A static library of the compiler. DEPENDS names tablegen targets; a library
+# that includes another dialect's header needs that dialect's too (a library in
+# LINK brings the order, for it is built after the library's own DEPENDS).
+function(galv_library name)
+  cmake_parse_arguments(ARG "" "" "SRCS;DEPENDS;LINK;MLIR" ${ARGN})
+  add_library(${name} STATIC ${ARG_SRCS})
+  _galv_target(${name})
+endfunction()
+
+# galv_tool(galv-opt SRCS .. LINK .. MLIR ..): an executable in build/bin.
+function(galv_tool name)
+  cmake_parse_arguments(ARG "" "" "SRCS;DEPENDS;LINK;MLIR" ${ARGN})
+  add_executable(${name} ${ARG_SRCS})
+  _galv_target(${name})
+endfunction()
+
+# galv_unittest(Name SRCS .. LINK .. MLIR ..): a GoogleTest program of the
+# compiler; each of its cases is a ctest entry `Unit.<case>`.
+function(galv_unittest name)
+  cmake_parse_arguments(ARG "" "" "SRCS;DEPENDS;LINK;MLIR" ${ARGN})
+  if(NOT GTest_FOUND)
+    message(STATUS "GoogleTest not found: no ${name}")
+    return()
+  endif()
+  add_executable(${name} ${ARG_SRCS})
+  list(APPEND ARG_LINK GTest::gtest_main)
+  _galv_target(${name})
+  gtest_discover_tests(${name} TEST_PREFIX Unit. DISCOVERY_TIMEOUT 60)
+endfunction()
+
+# galv_tablegen(FooIncGen file.td Out.h.inc <flags> [+ Out.cpp.inc <flags>] ..)
+# One tablegen target of one .td file; outputs land in the binary folder that
+# mirrors the source folder, so that they are included by their path from the
+# top: "dialects/Galv/GalvOps.h.inc". `+` starts the next output.
+function(galv_tablegen target td)
+  set(LLVM_TARGET_DEFINITIONS ${td})
+  set(output "")
+  set(flags "")
+  foreach(word ${ARGN} +)
+    if(word STREQUAL "+")
+      mlir_tablegen(${output} ${flags} EXTRA_INCLUDES ${MLIR_INCLUDE_DIRS})
+      set(output "")
+      set(flags "")
+    elseif(output STREQUAL "")
+      set(output ${word})
+    else()
+      list(APPEND flags ${word})
+    endif()
+  endforeach()
+  # mlir_tablegen adds to TABLEGEN_OUTPUT in this scope.
+  add_public_tablegen_target(${target})
+endfunction()
+
+# galv_add_dialect(Galv galv [INTERFACES]) in dialects/Galv:
+#   GalvOps.td (which includes the dialect's other .td files) gives
+#     GalvDialect.{h,cpp}.inc GalvOps.{h,cpp}.inc GalvTypes.{h,cpp}.inc
+#     GalvAttrs.{h,cpp}.inc GalvEnums.{h,cpp}.inc
+#   with INTERFACES, GalvInterfaces.td gives GalvInterfaces.{h,cpp}.inc (op),
+#     GalvAttrInterfaces.{h,cpp}.inc and GalvTypeInterfaces.{h,cpp}.inc.
+# The target is GalvIncGen; docs/generated/GalvDialect.md is its reference.
+function(galv_add_dialect name mnemonic)
+  cmake_parse_arguments(ARG "INTERFACES" "" "" ${ARGN})
+  set(interfaces "")
+  if(ARG_INTERFACES)
+    galv_tablegen(${name}InterfacesIncGen ${name}Interfaces.td
+      ${name}Interfaces.h.inc -gen-op-interface-decls +
+      ${name}Interfaces.cpp.inc -gen-op-interface-defs +
+      ${name}AttrInterfaces.h.inc -gen-attr-interface-decls +
+      ${name}AttrInterfaces.cpp.inc -gen-attr-interface-defs +
+      ${name}TypeInterfaces.h.inc -gen-type-interface-decls +
+      ${name}TypeInterfaces.cpp.inc -gen-type-interface-defs)
+  endif()
+  galv_tablegen(${name}IncGen ${name}Ops.td
+    ${name}Dialect.h.inc -gen-dialect-decls -dialect=${mnemonic} +
+    ${name}Dialect.cpp.inc -gen-dialect-defs -dialect=${mnemonic} +
+    ${name}Ops.h.inc -gen-op-decls -dialect=${mnemonic} +
+    ${name}Ops.cpp.inc -gen-op-defs -dialect=${mnemonic} +
+    ${name}Types.h.inc -gen-typedef-decls -typedefs-dialect=${mnemonic} +
+    ${name}Types.cpp.inc -gen-typedef-defs -typedefs-dialect=${mnemonic} +
+    ${name}Attrs.h.inc -gen-attrdef-decls -attrdefs-dialect=${mnemonic} +
+    ${name}Attrs.cpp.inc -gen-attrdef-defs -attrdefs-dialect=${mnemonic} +
+    ${name}Enums.h.inc -gen-enum-decls +
+    ${name}Enums.cpp.inc -gen-enum-defs)
+  if(ARG_INTERFACES)
+    add_dependencies(${name}IncGen ${name}InterfacesIncGen)
+  endif()
+  galv_doc(${name}Dialect ${name}Ops.td -gen-dialect-doc -dialect=${mnemonic})
+endfunction()
+
+# galv_add_passes(Galv [file.td]): Passes.h.inc with the declarations,
+# definitions and registrations of all passes in Passes.td (or file.td, giving
+# file.h.inc); the target is <Name>PassesIncGen; docs/generated/<Name>Passes.md
+# is its reference.
+function(galv_add_passes name)
+  set(td Passes.td)
+  if(ARGC GREATER 1)
+    set(td ${ARGV1})
+  endif()
+  get_filename_component(stem ${td} NAME_WE)
+  galv_tablegen(${name}PassesIncGen ${td}
+    ${stem}.h.inc -gen-pass-decls -name ${name})
+  galv_doc(${name}Passes ${td} -gen-pass-doc)
+endfunction()
