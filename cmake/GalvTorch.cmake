@@ -5,7 +5,7 @@
 # The wheel's libraries find one another by their RUNPATH, ours by the one below.
 
 file(GLOB _galv_torch LIST_DIRECTORIES true
-  ${PROJECT_BINARY_DIR}/venv/lib/python3*/site-packages/torch)
+  ${PROJECT_SOURCE_DIR}/build/venv/lib/python3*/site-packages/torch)
 set(GALV_TORCH_DIR "${_galv_torch}" CACHE PATH
   "the folder `torch` of an installed wheel (default: the one of tools/setup)")
 if(NOT EXISTS "${GALV_TORCH_DIR}/include/ATen/ATen.h" AND _galv_torch)
