@@ -103,40 +103,35 @@ function(galv_tablegen target td)
   add_public_tablegen_target(${target})
 endfunction()
 
-# galv_add_dialect(Galv galv [INTERFACES]) in dialects/Galv:
-#   GalvOps.td (which includes the dialect's other .td files) gives
-#     GalvDialect.{h,cpp}.inc GalvOps.{h,cpp}.inc GalvTypes.{h,cpp}.inc
-#     GalvAttrs.{h,cpp}.inc GalvEnums.{h,cpp}.inc
-#   with INTERFACES, GalvInterfaces.td gives GalvInterfaces.{h,cpp}.inc (op),
-#     GalvAttrInterfaces.{h,cpp}.inc and GalvTypeInterfaces.{h,cpp}.inc.
+# galv_add_dialect(Galv galv) in dialects/Galv:
+#   Ops.td (which includes the dialect's other .td files) gives
+#     {Dialect,Ops,Types,Attributes,Enums}.{h,cpp}.inc
+#   Interfaces.td, where there is one, gives
+#     {Interfaces,AttributeInterfaces,TypeInterfaces}.{h,cpp}.inc
 # The target is GalvIncGen; docs/generated/GalvDialect.md is its reference.
 function(galv_add_dialect name mnemonic)
-  cmake_parse_arguments(ARG "INTERFACES" "" "" ${ARGN})
-  set(interfaces "")
-  if(ARG_INTERFACES)
-    galv_tablegen(${name}InterfacesIncGen ${name}Interfaces.td
-      ${name}Interfaces.h.inc -gen-op-interface-decls +
-      ${name}Interfaces.cpp.inc -gen-op-interface-defs +
-      ${name}AttrInterfaces.h.inc -gen-attr-interface-decls +
-      ${name}AttrInterfaces.cpp.inc -gen-attr-interface-defs +
-      ${name}TypeInterfaces.h.inc -gen-type-interface-decls +
-      ${name}TypeInterfaces.cpp.inc -gen-type-interface-defs)
-  endif()
-  galv_tablegen(${name}IncGen ${name}Ops.td
-    ${name}Dialect.h.inc -gen-dialect-decls -dialect=${mnemonic} +
-    ${name}Dialect.cpp.inc -gen-dialect-defs -dialect=${mnemonic} +
-    ${name}Ops.h.inc -gen-op-decls -dialect=${mnemonic} +
-    ${name}Ops.cpp.inc -gen-op-defs -dialect=${mnemonic} +
-    ${name}Types.h.inc -gen-typedef-decls -typedefs-dialect=${mnemonic} +
-    ${name}Types.cpp.inc -gen-typedef-defs -typedefs-dialect=${mnemonic} +
-    ${name}Attrs.h.inc -gen-attrdef-decls -attrdefs-dialect=${mnemonic} +
-    ${name}Attrs.cpp.inc -gen-attrdef-defs -attrdefs-dialect=${mnemonic} +
-    ${name}Enums.h.inc -gen-enum-decls +
-    ${name}Enums.cpp.inc -gen-enum-defs)
-  if(ARG_INTERFACES)
+  galv_tablegen(${name}IncGen Ops.td
+    Dialect.h.inc -gen-dialect-decls -dialect=${mnemonic} +
+    Dialect.cpp.inc -gen-dialect-defs -dialect=${mnemonic} +
+    Ops.h.inc -gen-op-decls -dialect=${mnemonic} +
+    Ops.cpp.inc -gen-op-defs -dialect=${mnemonic} +
+    Types.h.inc -gen-typedef-decls -typedefs-dialect=${mnemonic} +
+    Types.cpp.inc -gen-typedef-defs -typedefs-dialect=${mnemonic} +
+    Attributes.h.inc -gen-attrdef-decls -attrdefs-dialect=${mnemonic} +
+    Attributes.cpp.inc -gen-attrdef-defs -attrdefs-dialect=${mnemonic} +
+    Enums.h.inc -gen-enum-decls +
+    Enums.cpp.inc -gen-enum-defs)
+  if(EXISTS ${CMAKE_CURRENT_SOURCE_DIR}/Interfaces.td)
+    galv_tablegen(${name}InterfacesIncGen Interfaces.td
+      Interfaces.h.inc -gen-op-interface-decls +
+      Interfaces.cpp.inc -gen-op-interface-defs +
+      AttributeInterfaces.h.inc -gen-attr-interface-decls +
+      AttributeInterfaces.cpp.inc -gen-attr-interface-defs +
+      TypeInterfaces.h.inc -gen-type-interface-decls +
+      TypeInterfaces.cpp.inc -gen-type-interface-defs)
     add_dependencies(${name}IncGen ${name}InterfacesIncGen)
   endif()
-  galv_doc(${name}Dialect ${name}Ops.td -gen-dialect-doc -dialect=${mnemonic})
+  galv_doc(${name}Dialect Ops.td -gen-dialect-doc -dialect=${mnemonic})
 endfunction()
 
 # galv_add_passes(Galv [file.td]): Passes.h.inc with the declarations,
