@@ -59,7 +59,8 @@ struct LayerStrategy {
 
 /// How a whole model is split.
 struct Strategy {
-  explicit Strategy(mlir::Location loc) : vocabulary(loc), loc(loc) {}
+  explicit Strategy(mlir::Location loc)
+      : vocabulary(loc), batchLoc(loc), loc(loc) {}
 
   /// Ranks of the whole job; `ranks / stages.size()` of them run a stage.
   int64_t ranks = 1;
@@ -75,7 +76,8 @@ struct Strategy {
   LayerStrategy vocabulary;
   /// The global batch size, where the file states it.
   std::optional<int64_t> batchSize;
-  mlir::Location loc;
+  mlir::Location batchLoc;
+  mlir::Location loc; // of the whole
 
   int64_t ranksPerStage() const {
     return ranks / static_cast<int64_t>(stages.size());
@@ -85,7 +87,7 @@ struct Strategy {
 };
 
 /// Reads the strategy file at `path` for a model of `layers` layers; `-` is
-/// standard input. A file with the key `pp_deg` is Galvatron's, any other is
+/// standard input. A file with Galvatron's keys is Galvatron's, any other is
 /// galv's own. `ranks` is the size of the job where the caller knows it; it
 /// must equal the file's where both are given, and one of them must be. In
 /// Galvatron's files `galvatronVersion` 3 lets tensor parallel imply sequence
