@@ -37,7 +37,14 @@ function(galv_optimize target)
   target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-O3>)
 endfunction()
 
-# Debian's GoogleTest as the targets GTest::gtest and GTest::gtest_main;
-# without it there are no unit tests.
+# Debian's GoogleTest; without it there are no unit tests. Use galv_unittest or
+# galv_runtime_unittest.
 find_package(GTest CONFIG QUIET)
 include(GoogleTest)
+function(_galv_register_unittest name)
+  target_link_libraries(${name} PRIVATE GTest::gtest_main)
+  set_target_properties(${name} PROPERTIES
+    RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/unittests)
+  gtest_discover_tests(${name} TEST_PREFIX Unit. DISCOVERY_TIMEOUT 60
+    PROPERTIES TIMEOUT 600 ENVIRONMENT OMP_NUM_THREADS=1)
+endfunction()

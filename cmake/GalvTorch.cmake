@@ -35,3 +35,12 @@ target_link_options(galv_torch INTERFACE
 foreach(dir ${GALV_TORCH_LIBRARY_DIRS})
   target_link_options(galv_torch INTERFACE -Wl,-rpath,${dir})
 endforeach()
+
+# galv_runtime_unittest(Name SRCS .. LINK galv_runtime ..): a GoogleTest program
+# of the runtime; each of its cases is a ctest entry `Unit.<case>`.
+function(galv_runtime_unittest name)
+  cmake_parse_arguments(ARG "" "" "SRCS;LINK" ${ARGN})
+  add_executable(${name} ${ARG_SRCS})
+  target_link_libraries(${name} PRIVATE ${ARG_LINK} galv_torch)
+  _galv_register_unittest(${name})
+endfunction()
