@@ -1,0 +1,2 @@
+// Stands in for a header of Gloo that the wheel lacks: see fwd.h.
+#include "gloo/fwd.h"
