@@ -6,18 +6,14 @@
 //===----------------------------------------------------------------------===//
 
 #include "lib/Strategy/Formats.h"
+#include "lib/Strategy/JoinedIntegers.h"
 
 using namespace galv;
 using namespace mlir;
 
 namespace {
 
-/// One integer of a joined string, and where it stands.
-struct Item {
-  int64_t value;
-  Location loc;
-};
-using Items = SmallVector<Item>;
+using Items = SmallVector<JoinedInteger>;
 
 /// A key whose feature is out of reach, and the value that asks for nothing.
 struct OutOfReach {
@@ -53,10 +49,9 @@ private:
   LogicalResult readVocabulary();
   FailureOr<int> readDefaultZero();
   FailureOr<int64_t> requireInteger(StringRef key);
-  /// The integers of a key, each in [min, max]. Where the key may be left out
-  /// it is `otherwise` for each layer.
-  FailureOr<Items> readItems(StringRef key, int64_t min, int64_t max,
-                             std::optional<int64_t> otherwise = std::nullopt);
+  /// The integers of a key that must be there, each in [min, max].
+  FailureOr<Items> readItems(StringRef key, int64_t min, int64_t max);
+  /// One for each layer; where the key may be left out, `otherwise` for each.
   FailureOr<Items>
   readLayerItems(StringRef key, int64_t min, int64_t max,
                  std::optional<int64_t> otherwise = std::nullopt);
@@ -92,7 +87,7 @@ LogicalResult GalvatronReader::refuseOutOfReach() {
         readLayerItems(entry.key, 0, json::maxCount, entry.neutral);
     if (failed(items))
       return failure();
-    for (const Item &item : *items)
+    for (const JoinedInteger &item : *items)
       if (item.value != entry.neutral)
         return refuse(item.loc, item.value, entry);
   }
@@ -113,48 +108,19 @@ FailureOr<int64_t> GalvatronReader::requireInteger(StringRef key) {
 }
 
 FailureOr<Items> GalvatronReader::readItems(StringRef key, int64_t min,
-                                            int64_t max,
-                                            std::optional<int64_t> otherwise) {
-  const json::Node *value = file.find(key);
-  if (!value && otherwise)
-    return Items(context.layers, Item{*otherwise, strategy.loc});
+                                            int64_t max) {
   FailureOr<const json::Node *> found = file.require(key);
   if (failed(found))
     return failure();
-  if (!value->is(json::Kind::string))
-    return value->emitError()
-           << "'" << key << "' must be a string of integers "
-           << "joined by commas, found " << value->describe();
-  Items items;
-  StringRef whole = value->string, rest = whole;
-  while (true) {
-    size_t comma = std::min(rest.find(','), rest.size());
-    StringRef token = rest.take_front(comma);
-    StringRef digits = token.trim(' ');
-    size_t space = token.size() - token.ltrim(' ').size();
-    Item item{0, value->getLoc(token.data() - whole.data() + space)};
-    if (digits.getAsInteger(10, item.value))
-      return emitError(item.loc) << "'" << key << "' has '" << digits
-                                 << "' where an integer must stand";
-    if (item.value < min || item.value > max) {
-      InFlightDiagnostic diagnostic = emitError(item.loc)
-                                      << "'" << key << "' has " << item.value
-                                      << ", it must be ";
-      if (max == json::maxCount)
-        return diagnostic << "at least " << min;
-      return diagnostic << min << " or " << max;
-    }
-    items.push_back(item);
-    if (comma == rest.size())
-      return items;
-    rest = rest.drop_front(comma + 1);
-  }
+  return getJoinedIntegers(**found, key, min, max);
 }
 
 FailureOr<Items>
 GalvatronReader::readLayerItems(StringRef key, int64_t min, int64_t max,
                                 std::optional<int64_t> otherwise) {
-  FailureOr<Items> items = readItems(key, min, max, otherwise);
+  if (otherwise && !file.find(key))
+    return Items(context.layers, JoinedInteger{*otherwise, strategy.loc});
+  FailureOr<Items> items = readItems(key, min, max);
   if (succeeded(items) && static_cast<int64_t>(items->size()) != context.layers)
     return file.find(key)->emitError()
            << "'" << key << "' has " << items->size()
@@ -185,7 +151,7 @@ LogicalResult GalvatronReader::readStages() {
   if (static_cast<int64_t>(items->size()) != *stages)
     return division->emitError() << "'pp_division' has " << items->size()
                                  << " values, but 'pp_deg' is " << *stages;
-  for (const Item &item : *items)
+  for (const JoinedInteger &item : *items)
     strategy.stages.push_back(item.value);
   return verifyStages(strategy, context.layers, division->getLoc());
 }

@@ -2,9 +2,7 @@
 
 #include "lib/Strategy/Json.h"
 
-#include "llvm/ADT/SmallString.h"
-#include "llvm/Support/Format.h"
-#include "llvm/Support/raw_ostream.h"
+#include "llvm/Support/JSON.h"
 
 using namespace galv::json;
 using namespace mlir;
@@ -19,32 +17,52 @@ FileLineColLoc Node::getLoc(size_t offset) const {
 }
 
 std::string Node::describe() const {
-  std::string text;
-  llvm::raw_string_ostream os(text);
   switch (kind) {
   case Kind::null:
-    os << "null";
-    break;
+    return "null";
   case Kind::boolean:
-    os << (boolean ? "true" : "false");
-    break;
+    return boolean ? "true" : "false";
   case Kind::integer:
-    os << integer;
-    break;
   case Kind::real:
-    os << llvm::format("%g", real);
-    break;
+    return string;
   case Kind::string:
-    os << '"' << string << '"';
-    break;
+    return '"' + string + '"';
   case Kind::array:
-    os << "an array";
-    break;
+    return "an array";
   case Kind::object:
-    os << "an object";
-    break;
+    return "an object";
   }
-  return text;
+  return "";
+}
+
+static void print(const Node &value, llvm::json::OStream &os) {
+  switch (value.getKind()) {
+  case Kind::array:
+    os.array([&] {
+      for (const Node &element : value.elements)
+        print(element, os);
+    });
+    return;
+  case Kind::object:
+    os.object([&] {
+      for (const Member &member : value.members) {
+        os.attributeBegin(member.key);
+        print(member.value, os);
+        os.attributeEnd();
+      }
+    });
+    return;
+  case Kind::string:
+    os.value(value.string);
+    return;
+  default:
+    os.rawValue(value.describe());
+  }
+}
+
+void galv::json::print(const Node &value, llvm::raw_ostream &os) {
+  llvm::json::OStream stream(os, /*IndentSize=*/2);
+  ::print(value, stream);
 }
 
 /// The error of a value that is not what its reader wants.

@@ -42,14 +42,14 @@ public:
   /// Of the byte `offset` of a string.
   mlir::FileLineColLoc getLoc(size_t offset) const;
   mlir::InFlightDiagnostic emitError() const { return mlir::emitError(loc); }
-  /// The value for an error message: scalars as they are written, "an object".
+  /// The value for an error message: numbers as they are written, "an object".
   std::string describe() const;
 
   // What the value holds, where it is of that kind.
   bool boolean = false;
   int64_t integer = 0;
-  double real = 0; // of an integer too
-  std::string string;
+  double real = 0;    // of an integer too
+  std::string string; // of a number, as it is written
   std::vector<Node> elements;
   std::vector<Member> members;
   /// A string without escapes, whose bytes stand in the file as they are.
@@ -71,6 +71,9 @@ mlir::FailureOr<Node> parseFile(mlir::MLIRContext *context,
                                 llvm::StringRef path);
 mlir::FailureOr<Node> parse(mlir::MLIRContext *context, llvm::StringRef text,
                             llvm::StringRef name);
+
+/// Writes a value as JSON with an indentation of two.
+void print(const Node &value, llvm::raw_ostream &os);
 
 /// Greatest count that the readers accept: products of two still fit.
 constexpr int64_t maxCount = std::numeric_limits<int32_t>::max();

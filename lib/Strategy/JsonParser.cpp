@@ -266,6 +266,7 @@ FailureOr<Node> Parser::parseNumber() {
   Node value(Kind::integer, loc);
   if (!isInteger || token.getAsInteger(10, value.integer))
     value = Node(Kind::real, loc);
+  value.string = token.str();
   if (token.getAsDouble(value.real))
     return emitError(loc) << "number '" << token << "' is out of range";
   return value;
