@@ -1,0 +1,374 @@
+//===- Verifiers.cpp - constraints of the program operations --------------===//
+
+#include "dialects/Galv/Galv.h"
+#include "mlir/IR/Builders.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
+
+using namespace mlir;
+using namespace galv;
+
+//===----------------------------------------------------------------------===//
+// ParameterOp
+//===----------------------------------------------------------------------===//
+
+RankedTensorType ParameterOp::getTensorType() {
+  return cast<RankedTensorType>(getType());
+}
+
+RankedTensorType ParameterOp::getRestType() {
+  return getRest() ? cast<RankedTensorType>(*getRest()) : RankedTensorType();
+}
+
+LogicalResult ParameterOp::verify() {
+  auto type = dyn_cast<RankedTensorType>(getType());
+  if (!type || type.getRank() < 1 || type.getRank() > 2)
+    return emitOpError("type ")
+           << getType() << " is not a tensor of one or two dimensions";
+  if (static_cast<int64_t>(getDimensions().size()) != type.getRank())
+    return emitOpError() << "names " << getDimensions().size()
+                         << " dimensions of " << type;
+  CheckpointAttr view = getCheckpoint();
+  if (view.getShape().size() != view.getOffset().size() ||
+      static_cast<int64_t>(view.getShape().size()) != type.getRank())
+    return emitOpError() << "checkpoint " << view << " and " << type
+                         << " differ in rank";
+  if (view.getTransposed() && type.getRank() != 2)
+    return emitOpError() << "checkpoint " << view
+                         << " is transposed, but " << type << " is a vector";
+  for (int64_t i = 0; i < type.getRank(); ++i) {
+    int64_t size =
+        type.getDimSize(view.getTransposed() ? type.getRank() - 1 - i : i);
+    if (view.getOffset()[i] < 0 ||
+        view.getOffset()[i] + size > view.getShape()[i])
+      return emitOpError() << "rows " << view.getOffset()[i] << " to "
+                           << view.getOffset()[i] + size
+                           << " do not lie within dimension " << i << " of "
+                           << view;
+  }
+  if (RankedTensorType rest = getRestType()) {
+    if (failed(verifyPlacedType([&] { return emitOpError(); }, rest)))
+      return failure();
+    if (rest.getShape() != type.getShape())
+      return emitOpError() << "rest " << rest << " has another shape than "
+                           << type;
+    std::optional<Placement> placement = Placement::of(rest);
+    if (placement && !placement->partial.empty())
+      return emitOpError() << "rest is a partial sum: "
+                           << describe(*placement);
+  }
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Model and microbatches
+//===----------------------------------------------------------------------===//
+
+LogicalResult ModelOp::verify() {
+  Block &body = getBody().front();
+  if (body.empty() || !isa<YieldOp>(body.back()))
+    return emitOpError("does not end in galv.yield");
+  return success();
+}
+
+LogicalResult MicrobatchesOp::verify() {
+  auto accumulate =
+      dyn_cast<AccumulateOp>(getBody().front().getTerminator());
+  if (!accumulate)
+    return emitOpError("does not end in galv.accumulate");
+  if (accumulate.getNumOperands() != getNumResults())
+    return emitOpError() << "has " << getNumResults() << " results, but "
+                         << accumulate.getNumOperands()
+                         << " values are accumulated";
+  for (auto [i, value] : llvm::enumerate(accumulate.getValues())) {
+    Type from = value.getType(), to = getResult(i).getType();
+    auto on = dyn_cast<OnType>(from);
+    Type inner = on ? Type(on.getValue()) : from;
+    std::optional<Placement> placement = Placement::of(inner);
+    Type wanted = from;
+    if (placement) {
+      for (size_t d = 0; d < placement->dims.size(); ++d)
+        for (int32_t axis : placement->dims[d].axes)
+          if (placement->isTime(axis))
+            return accumulate.emitOpError()
+                   << "value " << i << " is split over time axis '"
+                   << placement->getMesh().getName(axis)
+                   << "', which only a sum can leave: "
+                   << describe(*placement);
+      bool time = false;
+      for (int32_t axis : Axes(placement->partial))
+        if (placement->isTime(axis)) {
+          placement->removePartial(axis);
+          time = true;
+        }
+      if (!time && placement->getMesh().getSpaceAxes() !=
+                       placement->getMesh().getNumAxes())
+        return accumulate.emitOpError()
+               << "value " << i
+               << " is not a partial sum over the microbatches: "
+               << describe(*placement);
+      auto tensor = cast<RankedTensorType>(inner);
+      Type reduced = RankedTensorType::get(
+          tensor.getShape(), tensor.getElementType(), placement->getAttr());
+      wanted = on ? OnType::get(getContext(), on.getStage(),
+                                cast<RankedTensorType>(reduced))
+                  : reduced;
+    }
+    if (to != wanted)
+      return emitOpError() << "result " << i << " has type " << to
+                           << ", accumulation gives " << wanted;
+  }
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Calls
+//===----------------------------------------------------------------------===//
+
+LogicalResult CallOp::verifySymbolUses(SymbolTableCollection &tables) {
+  auto function = tables.lookupNearestSymbolFrom<FunctionOpInterface>(
+      *this, getCalleeAttr());
+  if (!function)
+    return emitOpError() << "calls @" << getCallee()
+                         << ", which is not a function";
+  auto check = [&](StringRef what, TypeRange mine,
+                   ArrayRef<Type> theirs) -> LogicalResult {
+    if (mine.size() != theirs.size()) {
+      InFlightDiagnostic diag = emitOpError()
+                                << "has " << mine.size() << ' ' << what
+                                << "s, @" << getCallee() << " has "
+                                << theirs.size();
+      diag.attachNote(function.getLoc()) << "declared here";
+      return diag;
+    }
+    for (auto [i, pair] : llvm::enumerate(llvm::zip_equal(mine, theirs)))
+      if (std::get<0>(pair) != std::get<1>(pair)) {
+        InFlightDiagnostic diag =
+            emitOpError() << what << ' ' << i << " has type "
+                          << std::get<0>(pair) << ", @" << getCallee()
+                          << " has " << std::get<1>(pair);
+        diag.attachNote(function.getLoc()) << "declared here";
+        return diag;
+      }
+    return success();
+  };
+  if (failed(check("operand", getOperandTypes(), function.getArgumentTypes())))
+    return failure();
+  return check("result", getResultTypes(), function.getResultTypes());
+}
+
+//===----------------------------------------------------------------------===//
+// Redistribution
+//===----------------------------------------------------------------------===//
+
+/// What `redistribute` and `reduce` share.
+static LogicalResult verifyRedistribution(Operation *op, bool mayNarrow) {
+  auto from = cast<RankedTensorType>(op->getOperand(0).getType());
+  auto to = cast<RankedTensorType>(op->getResult(0).getType());
+  auto emitError = [&] { return op->emitOpError(); };
+  if (failed(verifyPlacedType(emitError, from)) ||
+      failed(verifyPlacedType(emitError, to)))
+    return failure();
+  if (from.getShape() != to.getShape() ||
+      (!mayNarrow && from.getElementType() != to.getElementType()))
+    return op->emitOpError("changes the tensor: ") << from << " to " << to;
+  std::optional<Placement> a = Placement::of(from), b = Placement::of(to);
+  if (!a || !b)
+    return op->emitOpError("goes between placements, not from ")
+           << from << " to " << to;
+  if (a->mesh != b->mesh)
+    return op->emitOpError("goes from mesh ")
+           << a->mesh << " to mesh " << b->mesh;
+  MeshAttr mesh = a->getMesh();
+  for (unsigned axis = mesh.getSpaceAxes(); axis < mesh.getNumAxes(); ++axis) {
+    bool stays = a->isPartialOver(axis) ? b->isPartialOver(axis) : true;
+    for (auto [before, after] : llvm::zip_equal(a->dims, b->dims))
+      if (llvm::is_contained(before.axes, axis) &&
+          (!llvm::is_contained(after.axes, axis)))
+        stays = false;
+    if (!stays)
+      return op->emitOpError("removes or moves time axis '")
+             << mesh.getName(axis) << "': " << describe(*a) << " to "
+             << describe(*b);
+  }
+  if (b->partialMax && !(a->partialMax && a->partial == b->partial))
+    return op->emitOpError("makes a partial maximum of ")
+           << describe(*a) << ": " << describe(*b);
+  if (a->partialMax && !b->partialMax)
+    for (int32_t axis : b->partial)
+      if (a->isPartialOver(axis))
+        return op->emitOpError("makes a partial sum of a partial maximum over '")
+               << mesh.getName(axis) << "'";
+  return success();
+}
+
+LogicalResult RedistributeOp::verify() {
+  return verifyRedistribution(*this, false);
+}
+
+LogicalResult ReduceOp::verify() { return verifyRedistribution(*this, true); }
+
+OpFoldResult RedistributeOp::fold(FoldAdaptor) {
+  return getInput().getType() == getResult().getType() ? getInput() : Value();
+}
+
+//===----------------------------------------------------------------------===//
+// Stages
+//===----------------------------------------------------------------------===//
+
+LogicalResult TransferOp::verify() {
+  OnType from = getInput().getType(), to = getResult().getType();
+  if (from.getStage() == to.getStage())
+    return emitOpError() << "stays on stage " << from.getStage();
+  if (from.getValue() != to.getValue())
+    return emitOpError() << "sends " << from.getValue() << ", but receives "
+                         << to.getValue();
+  return verifyPlacedType([&] { return emitOpError(); }, from);
+}
+
+ParseResult PhaseOp::parse(OpAsmParser &parser, OperationState &state) {
+  StringAttr name;
+  FlatSymbolRefAttr stage;
+  SmallVector<OpAsmParser::Argument> arguments;
+  SmallVector<OpAsmParser::UnresolvedOperand> operands;
+  SmallVector<Type> operandTypes, resultTypes;
+  if (parser.parseAttribute(name, "name", state.attributes) ||
+      parser.parseKeyword("on") ||
+      parser.parseAttribute(stage, "stage", state.attributes))
+    return failure();
+  auto parseBinding = [&]() -> ParseResult {
+    OnType type;
+    if (parser.parseArgument(arguments.emplace_back()) ||
+        parser.parseEqual() || parser.parseOperand(operands.emplace_back()) ||
+        parser.parseColonType(type))
+      return failure();
+    operandTypes.push_back(type);
+    arguments.back().type = type.getValue();
+    return success();
+  };
+  if (parser.parseCommaSeparatedList(OpAsmParser::Delimiter::Paren,
+                                     parseBinding) ||
+      parser.parseOptionalArrowTypeList(resultTypes) ||
+      parser.parseOptionalAttrDictWithKeyword(state.attributes) ||
+      parser.resolveOperands(operands, operandTypes, parser.getNameLoc(),
+                             state.operands) ||
+      parser.parseRegion(*state.addRegion(), arguments))
+    return failure();
+  state.addTypes(resultTypes);
+  return success();
+}
+
+void PhaseOp::print(OpAsmPrinter &printer) {
+  printer << ' ';
+  printer.printAttribute(getNameAttr());
+  printer << " on ";
+  printer.printAttribute(getStageAttr());
+  printer << '(';
+  llvm::interleaveComma(
+      llvm::zip_equal(getBody().getArguments(), getOperands()), printer,
+      [&](auto pair) {
+        auto [argument, operand] = pair;
+        printer << argument << " = " << operand << " : " << operand.getType();
+      });
+  printer << ')';
+  printer.printOptionalArrowTypeList(getResultTypes());
+  printer.printOptionalAttrDictWithKeyword((*this)->getAttrs(),
+                                           {"name", "stage"});
+  printer << ' ';
+  printer.printRegion(getBody(), /*printEntryBlockArgs=*/false);
+}
+
+LogicalResult PhaseOp::verify() {
+  StringRef name = getName();
+  if (name != "begin" && name != "forward" && name != "backward" &&
+      name != "finish")
+    return emitOpError() << "\"" << name
+                         << "\" is not begin, forward, backward or finish";
+  bool inTime = name == "forward" || name == "backward";
+  auto check = [&](StringRef what, unsigned index, OnType on,
+                   Type inner) -> LogicalResult {
+    if (on.getStage() != getStageAttr())
+      return emitOpError() << what << ' ' << index << " lies on stage "
+                           << on.getStage() << ", the phase runs on "
+                           << getStageAttr()
+                           << ": a galv.transfer is missing";
+    if (on.getValue() != inner)
+      return emitOpError() << what << ' ' << index << " is " << on.getValue()
+                           << " outside and " << inner << " inside";
+    std::optional<Placement> placement = Placement::of(inner);
+    if (placement && !inTime)
+      for (unsigned axis = placement->getMesh().getSpaceAxes();
+           axis < placement->getMesh().getNumAxes(); ++axis)
+        if (placement->isSplitOver(axis) || placement->isPartialOver(axis))
+          return emitOpError()
+                 << what << ' ' << index << " knows time axis '"
+                 << placement->getMesh().getName(axis) << "' in phase "
+                 << name;
+    return success();
+  };
+  Block &body = getBody().front();
+  if (body.getNumArguments() != getNumOperands())
+    return emitOpError() << "has " << getNumOperands() << " operands and "
+                         << body.getNumArguments() << " arguments";
+  for (unsigned i = 0; i < getNumOperands(); ++i)
+    if (failed(check("operand", i, cast<OnType>(getOperand(i).getType()),
+                     body.getArgument(i).getType())))
+      return failure();
+  auto yield = dyn_cast<YieldOp>(body.getTerminator());
+  if (!yield || yield.getNumOperands() != getNumResults())
+    return emitOpError() << "has " << getNumResults()
+                         << " results, its galv.yield gives "
+                         << (yield ? yield.getNumOperands() : 0);
+  for (unsigned i = 0; i < getNumResults(); ++i)
+    if (failed(check("result", i, cast<OnType>(getResult(i).getType()),
+                     yield.getOperand(i).getType())))
+      return failure();
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// The optimizer and reports
+//===----------------------------------------------------------------------===//
+
+LogicalResult UpdateOp::verifySymbolUses(SymbolTableCollection &tables) {
+  auto parameter = tables.lookupNearestSymbolFrom<ParameterOp>(
+      *this, getParameterAttr());
+  if (!parameter)
+    return emitOpError() << "updates @" << getParameter()
+                         << ", which is not a parameter";
+  auto gradient = cast<RankedTensorType>(getGradient().getType());
+  if (std::optional<Placement> placement = Placement::of(gradient))
+    if (!placement->partial.empty()) {
+      InFlightDiagnostic diag =
+          emitOpError() << "takes a gradient that is still a partial sum: "
+                        << describe(*placement);
+      diag.attachNote(parameter.getLoc()) << "of this parameter";
+      return diag;
+    }
+  RankedTensorType rest = parameter.getRestType();
+  if (rest && Placement::of(gradient) && rest != gradient) {
+    InFlightDiagnostic diag = emitOpError() << "takes a gradient of type "
+                                            << gradient;
+    diag.attachNote(parameter.getLoc()) << "the parameter rests as " << rest;
+    return diag;
+  }
+  return success();
+}
+
+static LogicalResult verifyReplicatedScalar(Operation *op, Type type) {
+  auto tensor = cast<RankedTensorType>(type);
+  std::optional<Placement> placement = Placement::of(type);
+  if (tensor.getRank() != 0 || (placement && !placement->partial.empty()))
+    return op->emitOpError("takes a replicated scalar, not ") << type;
+  return success();
+}
+
+LogicalResult SumOverStagesOp::verify() {
+  return verifyReplicatedScalar(*this, getInput().getType());
+}
+
+LogicalResult ReportOp::verify() {
+  if (getName() != "loss" && getName() != "gradient_norm")
+    return emitOpError() << "\"" << getName()
+                         << "\" is not loss or gradient_norm";
+  return verifyReplicatedScalar(*this, getValue().getType());
+}
