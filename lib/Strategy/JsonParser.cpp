@@ -7,10 +7,13 @@
 
 #include "lib/Strategy/Json.h"
 
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/Support/ConvertUTF.h"
 #include "llvm/Support/JSON.h"
 #include "llvm/Support/MemoryBuffer.h"
+
+#include <cmath>
 
 using namespace galv::json;
 using namespace mlir;
@@ -111,7 +114,7 @@ FailureOr<Node> Parser::parseDocument() {
 }
 
 FailureOr<Node> Parser::parseValue(int depth) {
-  if (depth > maxDepth)
+  if (depth == maxDepth && (peek() == '{' || peek() == '['))
     return emitError(here())
            << "more than " << maxDepth << " levels of arrays and objects";
   switch (peek()) {
@@ -267,7 +270,7 @@ FailureOr<Node> Parser::parseNumber() {
   if (!isInteger || token.getAsInteger(10, value.integer))
     value = Node(Kind::real, loc);
   value.string = token.str();
-  if (token.getAsDouble(value.real))
+  if (token.getAsDouble(value.real) || !std::isfinite(value.real))
     return emitError(loc) << "number '" << token << "' is out of range";
   return value;
 }
