@@ -8,8 +8,6 @@
 
 #include "models/gpt2/Gpt2Config.h"
 
-#include <cmath>
-
 using namespace galv;
 using namespace mlir;
 

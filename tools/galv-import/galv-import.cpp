@@ -82,7 +82,7 @@ write(llvm::function_ref<void(llvm::raw_ostream &)> print) {
       });
   if (!error)
     return success();
-  llvm::errs() << "galv-import: error: cannot write " << outputPath << ": "
+  llvm::errs() << "galv-import: error: cannot write "
                << llvm::toString(std::move(error)) << "\n";
   return failure();
 }
