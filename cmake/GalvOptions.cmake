@@ -3,7 +3,7 @@
 # The time of a build goes into parsing headers, and -O1 is enough for a
 # compiler that finishes in seconds. Asserts stay on: those in MLIR's headers
 # cost little and turn a wrong cast into a message. The runtime asks for more
-# with galv_optimize.
+# itself.
 set(CMAKE_CXX_FLAGS_RELEASE "-O1")
 set(CMAKE_C_FLAGS_RELEASE "-O1")
 
@@ -31,11 +31,6 @@ if(GALV_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
     CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file_ctime
     ${GALV_CCACHE})
 endif()
-
-# Optimizes one target for the speed of what it does, not of its build.
-function(galv_optimize target)
-  target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-O3>)
-endfunction()
 
 # Debian's GoogleTest; without it there are no unit tests. Use galv_unittest or
 # galv_runtime_unittest.
