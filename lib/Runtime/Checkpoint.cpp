@@ -31,7 +31,8 @@ void forEachPiece(const Program &program, Body body) {
 }
 
 /// The pieces of this rank that are not copies.
-template <typename Body> void forEachOwnPiece(Context &context, Body body) {
+template <typename Body>
+void forEachOwnPiece(Context &context, Body body) {
   forEachPiece(context.program(), [&](const Piece &piece) {
     if (piece.stage == context.stageIndex() && !piece.parameter->copy)
       body(piece);
@@ -39,9 +40,8 @@ template <typename Body> void forEachOwnPiece(Context &context, Body body) {
 }
 
 std::vector<int64_t> ownCoordinates(Context &context) {
-  return galv::coordinatesOf(context.program(),
-                             context.world().rank() -
-                                 context.stage().firstRank);
+  return galv::coordinatesOf(context.program(), context.world().rank() -
+                                                    context.stage().firstRank);
 }
 
 std::vector<int64_t> shapeOf(const Parameter &parameter) {
@@ -69,22 +69,22 @@ void initializePiece(Context &context, const Piece &piece,
   T *values = reinterpret_cast<T *>(addressOf(context, piece, Part::values));
   NormalValues normal(context.seed,
                       layerName(parameter.checkpoint, piece.layer));
-  layout.forEachRun([&](int64_t local, int64_t at, int64_t stride,
-                        int64_t count) {
-    for (int64_t i = 0; i < count; ++i)
-      switch (parameter.initializer) {
-      case Initializer::zeros:
-        values[local + i] = 0;
-        break;
-      case Initializer::ones:
-        values[local + i] = 1;
-        break;
-      case Initializer::normal:
-        values[local + i] =
-            static_cast<T>(normal(at + i * stride) * parameter.deviation);
-        break;
-      }
-  });
+  layout.forEachRun(
+      [&](int64_t local, int64_t at, int64_t stride, int64_t count) {
+        for (int64_t i = 0; i < count; ++i)
+          switch (parameter.initializer) {
+          case Initializer::zeros:
+            values[local + i] = 0;
+            break;
+          case Initializer::ones:
+            values[local + i] = 1;
+            break;
+          case Initializer::normal:
+            values[local + i] =
+                static_cast<T>(normal(at + i * stride) * parameter.deviation);
+            break;
+          }
+      });
 }
 
 /// Adds this rank's elements of a piece to the checkpoint tensor's bytes.
@@ -98,16 +98,16 @@ void placePiece(Context &context, const Piece &piece, Part part,
     return;
   int64_t size = sizeOf(piece.parameter->type);
   const std::byte *values = addressOf(context, piece, part);
-  layout.forEachRun([&](int64_t local, int64_t at, int64_t stride,
-                        int64_t count) {
-    if (stride == 1) {
-      std::memcpy(tensor + at * size, values + local * size, count * size);
-      return;
-    }
-    for (int64_t i = 0; i < count; ++i)
-      std::memcpy(tensor + (at + i * stride) * size,
-                  values + (local + i) * size, size);
-  });
+  layout.forEachRun(
+      [&](int64_t local, int64_t at, int64_t stride, int64_t count) {
+        if (stride == 1) {
+          std::memcpy(tensor + at * size, values + local * size, count * size);
+          return;
+        }
+        for (int64_t i = 0; i < count; ++i)
+          std::memcpy(tensor + (at + i * stride) * size,
+                      values + (local + i) * size, size);
+      });
 }
 
 } // namespace
@@ -151,12 +151,12 @@ void galv::load(Context &context, const SafeTensorsReader &file) {
     std::byte *values = addressOf(context, piece, Part::values);
     int64_t size = sizeOf(parameter.type);
     RestLayout(context.program(), parameter, coordinates)
-        .forEachRun([&](int64_t local, int64_t at, int64_t stride,
-                        int64_t count) {
-          tensor->read(
-              Frame::view(values + local * size, parameter.type, {count}), at,
-              stride);
-        });
+        .forEachRun(
+            [&](int64_t local, int64_t at, int64_t stride, int64_t count) {
+              tensor->read(
+                  Frame::view(values + local * size, parameter.type, {count}),
+                  at, stride);
+            });
   });
 }
 

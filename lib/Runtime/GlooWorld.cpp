@@ -169,13 +169,17 @@ private:
     std::string name = "group";
     for (int member : ranks)
       name += "_" + std::to_string(member);
-    auto options = ProcessGroupGloo::Options::create(operationTimeout);
+    // The connections are made in the constructor, with a peer that may have
+    // died before it had any to close.
+    auto options = ProcessGroupGloo::Options::create(connectTimeout);
     options->devices.push_back(device);
     int position = static_cast<int>(
         std::find(ranks.begin(), ranks.end(), rank()) - ranks.begin());
-    return c10::make_intrusive<ProcessGroupGloo>(
+    auto made = c10::make_intrusive<ProcessGroupGloo>(
         c10::make_intrusive<c10d::PrefixStore>(name, store), position,
         static_cast<int>(ranks.size()), options);
+    made->setTimeout(operationTimeout);
+    return made;
   }
 
   void set(const std::string &key, const std::string &value) {

@@ -173,10 +173,12 @@ int runChecked(const Program &program, int argc, char **argv) {
            launch.size, " processes");
   } else if (launch.size != ranks) {
     fail(program.name, " is compiled for ", ranks, " ranks, the launcher ",
-         launch.size == 1 ? "starts 1" : "starts " + std::to_string(launch.size),
+         launch.size == 1 ? "starts 1"
+                          : "starts " + std::to_string(launch.size),
          ranks > 1 && launch.size == 1
              ? " (start it by galv-run, torchrun, mpirun or srun, or with "
-               "--in-process " + std::to_string(ranks) + ")"
+               "--in-process " +
+                   std::to_string(ranks) + ")"
              : "");
   }
   if (ranks == 1 || options.inProcess > 0) {

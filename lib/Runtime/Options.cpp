@@ -55,7 +55,8 @@ struct Option {
 
 const Option table[] = {
     {"data", "FILE", "",
-     "tokens to train on: a .txt is read as bytes, a .bin as raw tokens",
+     "required; tokens to train on: a .txt is read as bytes, a .bin as raw "
+     "tokens",
      [](Options &o, Text, Text text) { o.data = text; }},
     {"token-type", "TYPE", "uint16",
      "element type of a .bin (little endian): uint16 or uint32",
@@ -71,7 +72,8 @@ const Option table[] = {
        if (text != "none")
          o.shuffle = natural(name, text);
      }},
-    {"ignore-token", "N", "", "no loss where the label is this token",
+    {"ignore-token", "N", "",
+     "no loss where the label is this token (off without)",
      [](Options &o, Text name, Text text) {
        o.ignoredToken = count(name, text);
      }},
@@ -98,7 +100,7 @@ const Option table[] = {
      [](Options &o, Text name, Text text) {
        o.weightDecay = real(name, text, 0, most);
      }},
-    {"clip-norm", "X", "", "clips the gradient's norm to this",
+    {"clip-norm", "X", "", "clips the gradient's norm to this (off without)",
      [](Options &o, Text name, Text text) {
        o.clipNorm = real(name, text, 1e-300, most);
      }},
@@ -183,9 +185,10 @@ std::string galv::helpText(const Program &program, const char *executable) {
   for (const Option &option : table) {
     std::string left = std::string("  --") + option.name + " " + option.value;
     left.resize(std::max<size_t>(left.size() + 2, 26), ' ');
-    text << left << option.help
-         << " (default: " << (*option.standard ? option.standard : "off")
-         << ")\n";
+    text << left << option.help;
+    if (*option.standard)
+      text << " (default: " << option.standard << ")";
+    text << "\n";
   }
   text << "  --help                  prints this\n\nseveral ranks are started "
           "by galv-run, torchrun --no-python, mpirun or srun,\nor run in one "

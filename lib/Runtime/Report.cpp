@@ -47,8 +47,8 @@ constexpr double lineEvery = 10, updateEvery = 0.1;
 
 } // namespace
 
-Report::Report(const std::string &metrics, int64_t steps,
-               int64_t tokensPerStep, int64_t peakBytes)
+Report::Report(const std::string &metrics, int64_t steps, int64_t tokensPerStep,
+               int64_t peakBytes)
     : path(metrics), steps(steps), tokensPerStep(tokensPerStep),
       peakBytes(peakBytes), terminal(isatty(STDOUT_FILENO)),
       start(Clock::now()), last(start), shown(start) {

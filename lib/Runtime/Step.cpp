@@ -49,8 +49,7 @@ void runTransfers(Context &context, const Action &action) {
     message.peer = program.stages[transfer.peerStage].firstRank + position;
     // One tag a value and microbatch: a match then does not depend on the
     // order in which the two stages start their transfers.
-    message.tag =
-        transfer.tag * (program.microbatches + 1) + microbatch + 1;
+    message.tag = transfer.tag * (program.microbatches + 1) + microbatch + 1;
     message.data = context.address(transfer.operand, 0, microbatch);
     message.bytes = transfer.bytes;
     messages.push_back(message);

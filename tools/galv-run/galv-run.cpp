@@ -33,7 +33,8 @@ const char usage[] =
     "  --help        prints this\n"
     "\n"
     "sets RANK, WORLD_SIZE, LOCAL_RANK, LOCAL_WORLD_SIZE, MASTER_ADDR and\n"
-    "MASTER_PORT, and OMP_NUM_THREADS=1 where it is not set. only rank 0 writes\n"
+    "MASTER_PORT, and OMP_NUM_THREADS=1 where it is not set. only rank 0 "
+    "writes\n"
     "to standard output. if a rank fails, the others are ended (by SIGKILL\n"
     "after 5 seconds) and galv-run exits with 1.\n";
 
@@ -80,7 +81,8 @@ Command parse(int argc, char **argv) {
     fail("no program is given; --help shows how");
   for (; i < argc; ++i)
     command.program.push_back(argv[i]);
-  if (access(command.program[0], X_OK))
+  // A bare name is looked up in PATH, by execvp.
+  if (std::strchr(command.program[0], '/') && access(command.program[0], X_OK))
     fail(std::string("cannot run '") + command.program[0] +
          "': " + std::strerror(errno));
   command.program.push_back(nullptr);
@@ -123,9 +125,10 @@ int freePort() {
   if (rank != 0)
     if (int null = open("/dev/null", O_WRONLY); null >= 0)
       dup2(null, STDOUT_FILENO);
-  execv(command.program[0], command.program.data());
-  std::fprintf(stderr, "error: cannot run '%s': %s\n", command.program[0],
-               std::strerror(errno));
+  execvp(command.program[0], command.program.data());
+  if (rank == 0)
+    std::fprintf(stderr, "error: cannot run '%s': %s\n", command.program[0],
+                 std::strerror(errno));
   _exit(1);
 }
 
@@ -214,7 +217,7 @@ int main(int argc, char **argv) {
   std::string option = "--in-process";
   std::vector<char *> arguments = command.program;
   arguments.insert(arguments.begin() + 1, {option.data(), ranks.data()});
-  execv(arguments[0], arguments.data());
+  execvp(arguments[0], arguments.data());
   fail(std::string("cannot run '") + arguments[0] +
        "': " + std::strerror(errno));
 }

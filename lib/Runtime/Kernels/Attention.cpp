@@ -34,8 +34,8 @@ void galv::attention(Context &, View result, View logSumExp, View q, View k,
                      View v, int64_t headDimension) {
   double scale = 1 / std::sqrt(static_cast<double>(headDimension));
   auto [out, lse] = at::_scaled_dot_product_flash_attention_for_cpu(
-      heads(q, headDimension), heads(k, headDimension),
-      heads(v, headDimension), 0, /*is_causal=*/true, {}, scale);
+      heads(q, headDimension), heads(k, headDimension), heads(v, headDimension),
+      0, /*is_causal=*/true, {}, scale);
   heads(result, headDimension).copy_(out);
   tensor(logSumExp).copy_(lse);
 }

@@ -27,9 +27,9 @@ constexpr int64_t blockElements = 1 << 16;
 
 /// The columns of this rank's logits.
 struct Columns {
-  int64_t first;  // the global number of the first
-  int64_t local;  // padding included
-  int64_t valid;  // without padding
+  int64_t first; // the global number of the first
+  int64_t local; // padding included
+  int64_t valid; // without padding
 
   Columns(Context &context, const View &logits, int64_t vocabulary,
           Group over) {
@@ -40,8 +40,7 @@ struct Columns {
     if (local < std::min(chunk, std::max<int64_t>(vocabulary - first, 0)))
       fail("logits of ", local, " columns where rank ", group.rank(), " of ",
            group.size(), " holds ", chunk, " of ", vocabulary);
-    valid = std::clamp<int64_t>(vocabulary - first, 0,
-                                std::min(local, chunk));
+    valid = std::clamp<int64_t>(vocabulary - first, 0, std::min(local, chunk));
   }
 };
 
@@ -52,7 +51,8 @@ bool counts(const Context &context, int64_t label) {
 /// Calls body(first row, number of rows) for blocks of rows.
 template <typename Body>
 void forEachBlock(int64_t rows, int64_t columns, Body body) {
-  int64_t block = std::max<int64_t>(blockElements / std::max<int64_t>(columns, 1), 1);
+  int64_t block =
+      std::max<int64_t>(blockElements / std::max<int64_t>(columns, 1), 1);
   for (int64_t row = 0; row < rows; row += block)
     body(row, std::min(block, rows - row));
 }
@@ -199,10 +199,9 @@ void galv::cross_entropy_finish(Context &context, View loss, View logSumExp,
          labels);
 }
 
-void galv::cross_entropy_gradient(Context &context, View result,
-                                  View cotangent, View logits, View labels,
-                                  View logSumExp, int64_t vocabulary,
-                                  Group over) {
+void galv::cross_entropy_gradient(Context &context, View result, View cotangent,
+                                  View logits, View labels, View logSumExp,
+                                  int64_t vocabulary, Group over) {
   Columns columns(context, logits, vocabulary, over);
   int64_t rows = rowsOf(logits);
   checkRows("labels", labels, rows);

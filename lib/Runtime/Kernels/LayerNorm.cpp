@@ -17,7 +17,8 @@ using namespace galv;
 namespace {
 
 /// The sum of term(0), ..., term(count - 1).
-template <typename T, typename Term> T laneSum(int64_t count, Term term) {
+template <typename T, typename Term>
+T laneSum(int64_t count, Term term) {
   constexpr int lanes = 8;
   T sums[lanes] = {};
   int64_t i = 0;
@@ -31,17 +32,17 @@ template <typename T, typename Term> T laneSum(int64_t count, Term term) {
 }
 
 template <typename T>
-void forward(T *y, T *mean, T *rstd, const T *x, const T *weight,
-             const T *bias, T epsilon, int64_t rows, int64_t columns) {
+void forward(T *y, T *mean, T *rstd, const T *x, const T *weight, const T *bias,
+             T epsilon, int64_t rows, int64_t columns) {
   for (int64_t row = 0; row < rows; ++row, x += columns, y += columns) {
     T m = laneSum<T>(columns, [&](int64_t i) { return x[i]; }) /
           static_cast<T>(columns);
     // The second pass around the mean avoids the cancellation of
     // mean(x^2) - mean(x)^2.
-    T variance = laneSum<T>(columns, [&](int64_t i) {
-                   return (x[i] - m) * (x[i] - m);
-                 }) /
-                 static_cast<T>(columns);
+    T variance =
+        laneSum<T>(columns,
+                   [&](int64_t i) { return (x[i] - m) * (x[i] - m); }) /
+        static_cast<T>(columns);
     T r = 1 / std::sqrt(variance + epsilon);
     for (int64_t i = 0; i < columns; ++i)
       y[i] = (x[i] - m) * r * weight[i] + bias[i];

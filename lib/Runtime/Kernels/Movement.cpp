@@ -91,8 +91,8 @@ void galv::reciprocal(Context &, View result, View x) {
   });
 }
 
-void galv::input(Context &context, View result, const char *name,
-                 int64_t batch, int64_t sequence, bool microbatched, Group rows,
+void galv::input(Context &context, View result, const char *name, int64_t batch,
+                 int64_t sequence, bool microbatched, Group rows,
                  Group columns) {
   const Communicator &rowGroup = context.communicator(rows);
   const Communicator &columnGroup = context.communicator(columns);
@@ -110,8 +110,8 @@ void galv::input(Context &context, View result, const char *name,
          "], not what the program expects");
   if (static_cast<int64_t>(context.step.samples.size()) !=
       batch * (sequence + 1))
-    fail("input: the step has ", context.step.samples.size(),
-         " tokens, not ", batch, " rows of ", sequence + 1);
+    fail("input: the step has ", context.step.samples.size(), " tokens, not ",
+         batch, " rows of ", sequence + 1);
   bool labels = !std::strcmp(name, "labels");
   if (!labels && std::strcmp(name, "tokens"))
     fail("input: '", name, "' is neither tokens nor labels");

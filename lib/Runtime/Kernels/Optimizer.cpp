@@ -14,19 +14,19 @@ namespace {
 
 /// The scalars of one AdamW step in the type of the parameter, computed in
 /// double and then rounded, as torch.optim does.
-template <typename T> struct AdamScalars {
-  T keep;                 // 1 - learning rate * weight decay
-  T mean, mixMean;        // 1 - beta1, beta1
-  T beta2, square;        // beta2, 1 - beta2
-  T root, epsilon, size;  // sqrt(1 - beta2^t), epsilon, lr / (1 - beta1^t)
-  T coefficient;          // of clipping
+template <typename T>
+struct AdamScalars {
+  T keep;                // 1 - learning rate * weight decay
+  T mean, mixMean;       // 1 - beta1, beta1
+  T beta2, square;       // beta2, 1 - beta2
+  T root, epsilon, size; // sqrt(1 - beta2^t), epsilon, lr / (1 - beta1^t)
+  T coefficient;         // of clipping
 
   AdamScalars(const StepInputs &step, double coefficient, bool decay)
-      : keep(static_cast<T>(
-            1 - step.learningRate * (decay ? step.weightDecay : 0))),
+      : keep(static_cast<T>(1 - step.learningRate *
+                                    (decay ? step.weightDecay : 0))),
         mean(static_cast<T>(1 - step.beta1)),
-        mixMean(static_cast<T>(step.beta1)),
-        beta2(static_cast<T>(step.beta2)),
+        mixMean(static_cast<T>(step.beta1)), beta2(static_cast<T>(step.beta2)),
         square(static_cast<T>(1 - step.beta2)),
         root(static_cast<T>(std::sqrt(
             1 - std::pow(step.beta2, static_cast<double>(step.number))))),
@@ -46,7 +46,8 @@ template <typename T> struct AdamScalars {
   }
 };
 
-template <typename T> T &at_(char *base, int64_t stride, int64_t i) {
+template <typename T>
+T &at_(char *base, int64_t stride, int64_t i) {
   return *reinterpret_cast<T *>(base + i * stride);
 }
 
@@ -113,10 +114,9 @@ void galv::adamw(Context &context, View parameter, View expAvg, View expAvgSq,
     AdamScalars<T> scalars(context.step, factor, decay);
     iterator.for_each([&](char **data, const int64_t *strides, int64_t count) {
       for (int64_t i = 0; i < count; ++i)
-        scalars.update(at_<T>(data[0], strides[0], i),
-                       at_<T>(data[1], strides[1], i),
-                       at_<T>(data[2], strides[2], i),
-                       at_<T>(data[3], strides[3], i));
+        scalars.update(
+            at_<T>(data[0], strides[0], i), at_<T>(data[1], strides[1], i),
+            at_<T>(data[2], strides[2], i), at_<T>(data[3], strides[3], i));
     });
   });
 }
