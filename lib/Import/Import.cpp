@@ -3,7 +3,7 @@
 #include "lib/Import/Import.h"
 
 #include "mlir/IR/Verifier.h"
-#include "llvm/Support/JSON.h"
+#include "llvm/ADT/StringExtras.h"
 
 using namespace galv;
 using namespace mlir;
@@ -74,5 +74,5 @@ galv::importModel(MLIRContext *context, StringRef path,
   if (failed((*family)->read(*config, sizes, *module)) ||
       failed(verify(*module)))
     return failure();
-  return std::move(module);
+  return module;
 }
