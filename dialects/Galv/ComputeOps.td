@@ -67,6 +67,13 @@ def Galv_PositionsOp : Galv_LocalisedOp<"positions", "() -> [s] ; indexed s", [{
   let results = (outs AnyRankedTensor:$result);
 }
 
+def Galv_ZeroOp : Galv_RuleOp<"zero", "() -> []", [{
+    What a stage without a loss adds to the loss.
+  }], [Pure, Galv_ComputedAnywhere]> {
+  let summary = "The scalar zero";
+  let results = (outs AnyRankedTensor:$result);
+}
+
 def Galv_CountValidOp : Galv_RuleOp<"count_valid",
     "([b,s]) -> [] ; terms (0)", [{
     How many labels count towards the loss, as a floating-point number. The

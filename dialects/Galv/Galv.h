@@ -42,6 +42,11 @@ inline constexpr llvm::StringLiteral moduleAttrName = "module";
 /// Discardable attribute, from phase `groups` on: the number of the block.
 inline constexpr llvm::StringLiteral blockAttrName = "block";
 
+/// Discardable attribute, from Autodiff on: what an operation between blocks is
+/// for ("materialize", "reduce", "norm", "update", ...). A schedule moves the
+/// operations of one action and block together.
+inline constexpr llvm::StringLiteral actionAttrName = "action";
+
 /// The group of ranks that differ in `axes`.
 comm::GroupAttr getGroup(MeshAttr mesh, llvm::ArrayRef<int32_t> axes);
 

@@ -21,7 +21,7 @@ class MeshAttr;
 class PlacementAttr;
 
 /// Indices into a mesh's axes, major to minor.
-using Axes = llvm::SmallVector<int32_t, 4>;
+using Axes = llvm::SmallVector<int32_t, 3>;
 
 /// How one dimension is split.
 struct Split {
@@ -37,7 +37,7 @@ struct Split {
 /// How a tensor is spread over a mesh (design: `#galv.placement`).
 struct Placement {
   mlir::Attribute mesh; // a MeshAttr, which is not declared here
-  llvm::SmallVector<Split, 4> dims;
+  llvm::SmallVector<Split, 3> dims;
   Axes flat;
   Axes partial;
   bool partialMax = false;

@@ -246,6 +246,18 @@ def Galv_MaterializeOp : Galv_Op<"materialize",
   let assemblyFormat = "$parameter attr-dict `:` type($result)";
 }
 
+def Galv_RefreshOp : Galv_Op<"refresh",
+    [MemoryEffects<[MemWrite<Galv_ParameterStore>]>]> {
+  let summary = "Write a copy of a parameter that has its home elsewhere";
+  let description = [{
+    Once a step, before the copy is read.
+
+    **Constraints:** nothing in the value is partial.
+  }];
+  let arguments = (ins FlatSymbolRefAttr:$parameter, AnyRankedTensor:$value);
+  let assemblyFormat = "$parameter `,` $value attr-dict `:` type($value)";
+}
+
 def Galv_ReduceOp : Galv_Op<"reduce", [Pure]> {
   let summary = "A parameter's gradient towards its rest";
   let description = [{
