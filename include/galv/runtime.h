@@ -121,18 +121,23 @@ struct GroupDescription {
   bool stages;
 };
 
-/// Address of an operand: `base + (layer - first) * layerStride + (slotted ?
-/// slot * Stage::slotStride : 0)` bytes into the arena, where `slot` is the
-/// microbatch modulo `Stage::slots`.
+/// Address of an operand: `base + i * layerStride + (slotted ? slot *
+/// Stage::slotStride : 0)` bytes into the arena, where `i` counts the calls of
+/// its row and `slot` is the microbatch modulo `Stage::slots`. `alternate` is
+/// added in every second call: what one layer hands to the next takes turns
+/// between two places.
 struct Operand {
   int64_t base;
   int64_t layerStride;
   bool slotted;
+  int64_t alternate = 0;
 };
 
 /// `count` calls of one function, for the layers `first, first + 1, ...` (or
 /// downwards where `layerStep` is -1; a row without layers has count 1).
-/// `operands` lists the arguments of the call for its first layer.
+/// `operands` lists the arguments of the call for its first layer. Where `body`
+/// is more than 1, this row and the `body - 1` behind it, of equal count, take
+/// turns: a loop over layers with several calls in its body.
 struct Row {
   const char *action; // "forward", "backward", "materialize", "update", ...
   const char *block;  // name of the block, with {layer} for the layer number
@@ -141,6 +146,7 @@ struct Row {
   int count;
   int layerStep;
   Span<Operand> operands;
+  int body = 1;
 };
 
 /// Rows that run one after the other, without a transfer between them.
@@ -283,8 +289,8 @@ void linear_input_gradient(Context &, View result, View cotangent,
                            View weight);
 /// result[n, k] = sum over rows of cotangent[..., n] x[..., k].
 void linear_weight_gradient(Context &, View result, View cotangent, View x);
-/// result[trailing dimensions] = sum over the leading dimensions of x.
-void sum_leading(Context &, View result, View x);
+/// result[trailing dimensions] = sum over the first `leading` dimensions of x.
+void sum_leading(Context &, View result, View x, int64_t leading);
 /// Normalises over the last dimension. mean and rstd have x's leading
 /// dimensions.
 void layer_norm(Context &, View result, View mean, View rstd, View x,
@@ -356,6 +362,7 @@ void adamw(Context &, View parameter, View expAvg, View expAvgSq,
 
 void copy(Context &, View result, View x);
 void fill_zero(Context &, View result);
+inline void zero(Context &context, View result) { fill_zero(context, result); }
 /// result += x.
 void accumulate(Context &, View result, View x);
 /// result = this rank's chunk of x along `dimension` over the group's

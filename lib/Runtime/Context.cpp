@@ -99,11 +99,11 @@ Communicator &Context::communicator(Group group) const {
   return *groups_[group.index];
 }
 
-std::byte *Context::address(const Operand &operand, int64_t layers,
+std::byte *Context::address(const Operand &operand, int64_t call,
                             int microbatch) const {
   int64_t slot = operand.slotted && microbatch >= 0
                      ? microbatch % std::max(stage().slots, 1)
                      : 0;
-  return arena_ + operand.base + layers * operand.layerStride +
-         slot * stage().slotStride;
+  return arena_ + operand.base + call * operand.layerStride +
+         (call & 1) * operand.alternate + slot * stage().slotStride;
 }

@@ -58,9 +58,9 @@ public:
   /// All ranks of all stages.
   Communicator &everyone() const { return *everyone_; }
 
-  /// Address of an operand, `layers` layers behind its first one, in the slot
+  /// Address of an operand in call number `call` of its row, in the slot
   /// of `microbatch` (-1: outside of the microbatches).
-  std::byte *address(const Operand &operand, int64_t layers = 0,
+  std::byte *address(const Operand &operand, int64_t call = 0,
                      int microbatch = -1) const;
   std::byte *scratch() const { return arena_ + stage().scratch; }
 

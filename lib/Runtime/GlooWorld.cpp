@@ -71,6 +71,9 @@ class GlooWorld : public ProcessWorld {
 public:
   explicit GlooWorld(const Launch &launch)
       : ProcessWorld(launch.rank, launch.size), launch(launch) {
+    // c10d's flight recorder notes every operation and is not safe where
+    // several threads of a process have process groups. Nobody reads it here.
+    setenv("TORCH_FR_BUFFER_SIZE", "0", /*overwrite=*/0);
     c10d::TCPStoreOptions options;
     options.port = static_cast<uint16_t>(launch.masterPort);
     options.isServer = launch.rank == 0 && !launch.agentStore;

@@ -18,22 +18,28 @@ std::string place(Context &context, const Row &row, int layer) {
   return text;
 }
 
-void runRow(Context &context, const Row &row, std::vector<void *> &arguments) {
+/// Call number `i` of a row.
+void runCall(Context &context, const Row &row, int i,
+             std::vector<void *> &arguments) {
   arguments.resize(row.operands.size);
-  for (int i = 0; i < row.count; ++i) {
-    int distance = i * row.layerStep;
-    for (int64_t k = 0; k < row.operands.size; ++k)
-      arguments[k] =
-          context.address(row.operands[k], distance, context.microbatch);
-    try {
-      row.function(context, {arguments.data(), context.scratch()});
-    } catch (const PeerFailed &) {
-      throw;
-    } catch (const std::exception &error) {
-      fail("rank ", context.world().rank(), ": ", describe(error),
-           place(context, row, row.first + distance));
-    }
+  for (int64_t k = 0; k < row.operands.size; ++k)
+    arguments[k] = context.address(row.operands[k], i, context.microbatch);
+  try {
+    row.function(context, {arguments.data(), context.scratch()});
+  } catch (const PeerFailed &) {
+    throw;
+  } catch (const std::exception &error) {
+    fail("rank ", context.world().rank(), ": ", describe(error),
+         place(context, row, row.first + i * row.layerStep));
   }
+}
+
+/// The loops of a segment, each over one or more rows that take turns.
+void runRows(Context &context, Span<Row> rows, std::vector<void *> &arguments) {
+  for (int64_t r = 0; r < rows.size; r += rows[r].body)
+    for (int i = 0; i < rows[r].count; ++i)
+      for (int64_t k = r; k < r + rows[r].body; ++k)
+        runCall(context, rows[k], i, arguments);
 }
 
 void runTransfers(Context &context, const Action &action) {
@@ -80,8 +86,7 @@ void galv::runStep(Context &context) {
       continue;
     }
     context.microbatch = action.microbatch;
-    for (const Row &row : stage.segments[action.segment].rows)
-      runRow(context, row, arguments);
+    runRows(context, stage.segments[action.segment].rows, arguments);
     context.microbatch = -1;
   }
 }

@@ -35,11 +35,13 @@ void galv::linear_weight_gradient(Context &, View result, View cotangent,
   at::mm_out(out, matrix(cotangent).t(), matrix(x));
 }
 
-void galv::sum_leading(Context &, View result, View x) {
-  int64_t columns = result.elements();
-  int64_t rows = 1;
-  for (int i = 0; i < x.rank - result.rank; ++i)
-    rows *= x.shape[i];
+void galv::sum_leading(Context &, View result, View x, int64_t leading) {
+  int64_t rows = 1, columns = 1;
+  for (int64_t i = 0; i < x.rank; ++i)
+    (i < leading ? rows : columns) *= x.shape[i];
+  if (columns != result.elements())
+    fail("sum_leading: ", leading, " dimensions summed leave ", columns,
+         " elements, the result has ", result.elements());
   at::Tensor out = tensor(result, {columns});
   at::sum_out(out, tensor(x, {rows, columns}), {0}, false, out.scalar_type());
 }

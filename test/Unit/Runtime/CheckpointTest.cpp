@@ -4,6 +4,7 @@
 #include "Support.h"
 
 #include <cstring>
+#include <unistd.h>
 
 using namespace galv;
 using namespace galv::test;
@@ -11,7 +12,7 @@ using namespace galv::test;
 namespace {
 
 std::string temporary(const std::string &name) {
-  return testing::TempDir() + "galv_checkpoint_" + name;
+  return testing::TempDir() + "galv_" + std::to_string(getpid()) + "_" + name;
 }
 
 void writeFile(const std::string &path, const std::string &header,

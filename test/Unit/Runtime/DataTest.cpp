@@ -9,18 +9,31 @@
 #include <cstdio>
 #include <gtest/gtest.h>
 #include <set>
+#include <unistd.h>
 
 using namespace galv;
 
 namespace {
 
-std::string writeFile(const std::string &name, const std::string &content) {
-  std::string path = testing::TempDir() + "galv_data_" + name;
-  std::FILE *file = std::fopen(path.c_str(), "wb");
-  std::fwrite(content.data(), 1, content.size(), file);
-  std::fclose(file);
-  return path;
-}
+/// Removes the files that a test has written.
+class DataTest : public testing::Test {
+protected:
+  std::vector<std::string> files;
+
+  std::string writeFile(const std::string &name, const std::string &content) {
+    std::string path =
+        testing::TempDir() + "galv_" + std::to_string(getpid()) + "_" + name;
+    files.push_back(path);
+    std::FILE *file = std::fopen(path.c_str(), "wb");
+    std::fwrite(content.data(), 1, content.size(), file);
+    std::fclose(file);
+    return path;
+  }
+  void TearDown() override {
+    for (const std::string &path : files)
+      std::remove(path.c_str());
+  }
+};
 
 /// The message of the error that `body` throws.
 template <typename Body>
@@ -33,7 +46,7 @@ std::string errorOf(Body body) {
   return "no error";
 }
 
-TEST(DataTest, SamplesOverlapByOneToken) {
+TEST_F(DataTest, SamplesOverlapByOneToken) {
   std::string path = writeFile("a.txt", "abcdefghij"); // 10 tokens
   Dataset data(path, TokenType::uint16, 3);
   EXPECT_EQ(data.tokens(), 10);
@@ -50,7 +63,7 @@ TEST(DataTest, SamplesOverlapByOneToken) {
             (std::vector<int64_t>{'g', 'h', 'i', 'j', 'a', 'b', 'c', 'd'}));
 }
 
-TEST(DataTest, TokenTypes) {
+TEST_F(DataTest, TokenTypes) {
   std::string bytes("\x01\x00\x02\x00\x03\x01\x00\x00", 8);
   std::string path = writeFile("b.bin", bytes);
   Dataset narrow(path, TokenType::uint16, 1);
@@ -65,7 +78,7 @@ TEST(DataTest, TokenTypes) {
   narrow.checkVocabulary(260);
 }
 
-TEST(DataTest, BadFiles) {
+TEST_F(DataTest, BadFiles) {
   std::string odd = writeFile("odd.bin", "abc");
   EXPECT_EQ(errorOf([&] { Dataset(odd, TokenType::uint16, 1); }),
             "data file '" + odd +
@@ -83,7 +96,7 @@ TEST(DataTest, BadFiles) {
             "cannot read '/nowhere.txt': No such file or directory");
 }
 
-TEST(DataTest, ShuffleIsAPermutationAnewEachEpoch) {
+TEST_F(DataTest, ShuffleIsAPermutationAnewEachEpoch) {
   SampleOrder order(100, 7), again(100, 7), other(100, 8);
   std::vector<int64_t> epochs[2];
   bool differs = false;

@@ -35,7 +35,7 @@ TYPED_TEST(KernelTest, Linear) {
     linear(c, y, x, w, b);
     linear_input_gradient(c, dx, dy, w);
     linear_weight_gradient(c, dw, dy, x);
-    sum_leading(c, db, dy);
+    sum_leading(c, db, dy, 2);
   });
   EXPECT_LT(difference(plain, rplain), rounding<T>);
   EXPECT_LT(difference(y, ry), rounding<T>);

@@ -5,12 +5,19 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "SamplePrograms.h"
+#include "SampleParts.h"
 
 #include <cstdlib>
+#include <string>
 
 int main(int argc, char **argv) {
-  const char *name = std::getenv("GALV_SAMPLE_PROGRAM");
-  const galv::Program *program = name ? sample::find(name) : nullptr;
-  return program ? galv::main(*program, argc, argv) : 2;
+  const char *value = std::getenv("GALV_SAMPLE_PROGRAM");
+  std::string name = value ? value : "";
+  if (name == "one")
+    return galv::main(sample::oneProgram(), argc, argv);
+  if (name == "data")
+    return galv::main(sample::dataProgram(), argc, argv);
+  if (name == "pipeline")
+    return galv::main(sample::pipelineProgram(), argc, argv);
+  return 2;
 }

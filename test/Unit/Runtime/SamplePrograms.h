@@ -1,4 +1,4 @@
-//===- SamplePrograms.h - programs as the compiler would emit ---*- C++ -*-===//
+//===- SamplePrograms.h - sizes of the sample programs ----------*- C++ -*-===//
 //
 // A look-up table and a head, trained on next tokens in fp64: once on one rank,
 // once over two data-parallel ranks (head flat at rest, as ZeRO has it), once
@@ -15,9 +15,6 @@ namespace sample {
 
 constexpr int64_t vocabulary = 11, width = 5, sequence = 4, batch = 4;
 constexpr int microbatches = 2;
-
-/// "one", "data" or "pipeline"; null for other names.
-const galv::Program *find(const char *name);
 
 } // namespace sample
 
