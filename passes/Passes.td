@@ -147,11 +147,65 @@ def FusePass : Galv_Pass<"galv-fuse"> {
   }];
 }
 
+def LocalisePass : Galv_Pass<"galv-localise"> {
+  let summary = "From global shapes to one rank's";
+  let description = [{
+    Types lose their placement and get the local shape; each redistribution
+    becomes its cheapest sequence of local cuts and collectives.
+
+    **Requires:** `galv.placed`, no operand clashes.
+    **Leaves true:** no placements; what a rank exchanges is `comm` operations.
+  }];
+}
+
+def SchedulePass : Galv_Pass<"galv-schedule"> {
+  let dependentDialects = ["::galv::GalvDialect", "::galv::rank::RankDialect",
+                           "::mlir::func::FuncDialect"];
+  let summary = "Make tables of each stage's actions, and their order";
+  let description = [{
+    Groups what stands between blocks into functions, one call an action and a
+    block, and lays the order of phases, microbatches and transfers down. All
+    stages are simulated together: the order ends, every send meets its
+    receive.
+
+    **Requires:** local shapes.
+    **Leaves true:** every stage has segments of calls and an order proved free
+    of deadlock.
+  }];
+}
+
 def OverlapPass : Galv_Pass<"galv-overlap"> {
   let summary = "Start collectives early and await them late";
   let description = [{
     Stands in its place; everything runs in order yet.
   }];
+}
+
+def PlanMemoryPass : Galv_Pass<"galv-plan-memory"> {
+  let dependentDialects = ["::galv::GalvDialect", "::galv::rank::RankDialect",
+                           "::mlir::func::FuncDialect"];
+  let summary = "Give every value a buffer";
+  let description = [{
+    Functions write into buffers that they are given; values inside a function
+    lie in its scratch area, by the time they live. Values of microbatches in
+    flight get slots.
+
+    **Requires:** `galv-schedule`.
+    **Leaves true:** every buffer has an offset in the stage's arena; its peak is
+    known.
+  }];
+}
+
+def VerifyContractPass : Galv_Pass<"galv-verify-contract"> {
+  let dependentDialects = ["::galv::GalvDialect", "::galv::rank::RankDialect",
+                           "::mlir::func::FuncDialect"];
+  let summary = "Check what a phase leaves true";
+  let description = [{
+    Verifies the placement in every type again (MLIR does it only when it
+    parses), and the contract of the named phase.
+  }];
+  let options = [Option<"phase", "phase", "std::string", "\"\"",
+                        "name of the phase, as in galvc --compile-to">];
 }
 
 #endif // GALV_PASSES_TD

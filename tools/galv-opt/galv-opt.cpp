@@ -1,13 +1,16 @@
 //===- galv-opt.cpp - run passes on a file --------------------------------===//
 
+#include "dialects/Rank/Rank.h"
 #include "passes/Passes.h"
+#include "passes/Pipelines.h"
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"
 
 int main(int argc, char **argv) {
   mlir::DialectRegistry registry;
   registry.insert<galv::GalvDialect, galv::comm::CommDialect,
-                  mlir::func::FuncDialect>();
+                  galv::rank::RankDialect, mlir::func::FuncDialect>();
   galv::registerGalvPasses();
+  galv::registerGalvPipelines();
   return mlir::asMainReturnCode(mlir::MlirOptMain(
       argc, argv, "galv: distributed transformer training\n", registry));
 }

@@ -1,0 +1,111 @@
+//===- VerifyContract.cpp - what a phase leaves true ----------------------===//
+
+#include "dialects/Rank/Rank.h"
+#include "passes/Passes.h"
+
+namespace galv {
+#define GEN_PASS_DEF_VERIFYCONTRACTPASS
+#include "passes/Passes.h.inc"
+} // namespace galv
+
+using namespace mlir;
+using namespace galv;
+
+namespace {
+struct VerifyContract : galv::impl::VerifyContractPassBase<VerifyContract> {
+  using VerifyContractPassBase::VerifyContractPassBase;
+
+  void runOnOperation() override {
+    WalkResult walked = getOperation().walk([&](Operation *op) {
+      return WalkResult(failed(verifyTypes(op)) || failed(verifyOperation(op))
+                            ? WalkResult::interrupt()
+                            : WalkResult::advance());
+    });
+    if (walked.wasInterrupted() || failed(verifyModule()))
+      signalPassFailure();
+  }
+
+private:
+  bool after(StringRef name) {
+    static constexpr llvm::StringLiteral order[] = {
+        "precision", "groups",   "tensor-parallel", "sequential",
+        "redistribute", "pipeline", "shard",      "checkpoint",
+        "autodiff",  "fuse",     "localise",        "schedule",
+        "overlap",   "buffers"};
+    return llvm::find(order, phase.getValue()) >= llvm::find(order, name);
+  }
+  InFlightDiagnostic broken(Operation *op) {
+    return op->emitError() << "after phase " << phase << ": "
+                           << op->getName().getStringRef() << ' ';
+  }
+
+  /// Every value is placed between tensor-parallel and localise, and none is
+  /// after it.
+  LogicalResult verifyTypes(Operation *op) {
+    SmallVector<Type> types(op->getResultTypes());
+    for (Region &region : op->getRegions())
+      for (Block &block : region)
+        llvm::append_range(types, block.getArgumentTypes());
+    bool inModel = op->getParentOfType<ModelOp>() ||
+                   op->getParentOfType<func::FuncOp>() ||
+                   op->getParentOfType<StepOp>();
+    for (Type type : types) {
+      if (failed(verifyPlacedType([&] { return broken(op); }, type)))
+        return failure();
+      auto on = dyn_cast<OnType>(type);
+      auto tensor = on ? on.getValue() : dyn_cast<RankedTensorType>(type);
+      if (!tensor || !inModel)
+        continue;
+      bool placed = Placement::of(tensor).has_value();
+      if (after("localise") ? placed : after("tensor-parallel") && !placed)
+        return broken(op) << (placed ? "still has a placement: "
+                                     : "has no placement: ")
+                          << type;
+    }
+    return success();
+  }
+
+  LogicalResult verifyOperation(Operation *op) {
+    if (auto model = dyn_cast<ModelOp>(op)) {
+      if (after("groups") && (!model.getMesh() || !model.getBlocks()))
+        return broken(op) << "has no mesh or no blocks";
+      if (after("pipeline"))
+        return broken(op) << "is not staged";
+    }
+    if (auto microbatches = dyn_cast<MicrobatchesOp>(op))
+      if (after("sequential"))
+        for (Operation &inner : microbatches.getBody().front())
+          if (isa<FactorRuleOpInterface>(inner))
+            return broken(&inner) << "stands between blocks";
+    if (isa<UseOp>(op) && after("autodiff"))
+      return broken(op) << "is not materialized";
+    if (auto parameter = dyn_cast<ParameterOp>(op)) {
+      bool used = !after("pipeline") ||
+                  !SymbolTable::symbolKnownUseEmpty(op, getOperation());
+      if (used && after("pipeline") && !parameter.getHome())
+        return broken(op) << "has no home";
+      if (used && after("shard") && !parameter.getRest())
+        return broken(op) << "has no rest";
+    }
+    if (after("buffers"))
+      if (isa<rank::BufferOp, rank::LocalOp>(op) && !op->getAttr("offset") &&
+          !op->use_empty())
+        return broken(op) << "has no offset";
+    return success();
+  }
+
+  LogicalResult verifyModule() {
+    ModuleOp module = getOperation();
+    bool placed = module->hasAttr(GalvDialect::placedAttrName);
+    if (after("redistribute") && !after("localise") && !placed)
+      return broken(module) << "does not say " << GalvDialect::placedAttrName;
+    if (!after("schedule"))
+      return success();
+    for (auto program : module.getOps<rank::ProgramOp>())
+      for (auto stage : program.getOps<rank::StageOp>())
+        if (stage.getOrder().empty())
+          return broken(stage) << "has no order";
+    return success();
+  }
+};
+} // namespace
