@@ -80,18 +80,26 @@ void overGloo(const Program &program,
     thread.join();
 }
 
-using Runner = void (*)(const Program &,
-                        const std::function<void(Context &)> &);
-class CommunicatorTest : public testing::TestWithParam<Runner> {
+struct Transport {
+  const char *name;
+  void (*run)(const Program &, const std::function<void(Context &)> &);
+};
+void PrintTo(const Transport &transport, std::ostream *out) {
+  *out << transport.name;
+}
+class CommunicatorTest : public testing::TestWithParam<Transport> {
 protected:
   void run(const std::function<void(Context &)> &body) {
-    GetParam()(square.program, body);
+    GetParam().run(square.program, body);
   }
   Square square;
 };
-INSTANTIATE_TEST_SUITE_P(Threads, CommunicatorTest,
-                         testing::Values(&overThreads));
-INSTANTIATE_TEST_SUITE_P(Gloo, CommunicatorTest, testing::Values(&overGloo));
+INSTANTIATE_TEST_SUITE_P(Transports, CommunicatorTest,
+                         testing::Values(Transport{"threads", overThreads},
+                                         Transport{"gloo", overGloo}),
+                         [](const auto &info) {
+                           return std::string(info.param.name);
+                         });
 
 /// Element (o, d, i) of rank r's tensor of shape [3, extent, 5].
 double element(int rank, int o, int d, int i) {
@@ -110,8 +118,8 @@ TEST_P(CommunicatorTest, EveryDimension) {
           x[(o * 4 + d) * 5 + i] = element(me, o, d, i);
     all_gather(c, gathered, x, 1, all);
     reduce_scatter(c, back, gathered, 1, all);
-    all_to_all(c, spread, x, 1, 0, all);
-    all_to_all(c, home, spread, 0, 1, all);
+    all_to_all(c, spread, x, 0, all, 1);
+    all_to_all(c, home, spread, 1, all, 0);
     for (int o = 0; o < 3; ++o)
       for (int i = 0; i < 5; ++i) {
         for (int d = 0; d < 16; ++d)
@@ -160,11 +168,11 @@ TEST_P(CommunicatorTest, ReductionsAreBitwiseEqual) {
       }
     run([&](Context &c) {
       Tensor<float> x = values[c.world().rank()], y({n});
-      all_reduce(c, y, x, all, "sum");
+      all_reduce(c, y, x, "sum", all);
       EXPECT_EQ(y.values, sum.values);
-      all_reduce(c, y, x, all, "max");
+      all_reduce(c, y, x, "max", all);
       EXPECT_EQ(y.values, max.values);
-      all_reduce(c, x, x, all, "sum"); // in place
+      all_reduce(c, x, x, "sum", all); // in place
       EXPECT_EQ(x.values, sum.values);
     });
   }

@@ -142,11 +142,11 @@ TEST(GradientTest, CrossEntropy) {
   seed[0] = 0.3;
   onOneRank([&](Context &c) {
     auto run = [&] {
-      cross_entropy(c, loss, lse, x, labels, vocabulary, solo);
+      cross_entropy(c, loss, lse, x, labels, solo, vocabulary);
       return loss;
     };
     run();
-    cross_entropy_gradient(c, dx, seed, x, labels, lse, vocabulary, solo);
+    cross_entropy_gradient(c, dx, seed, x, labels, lse, solo, vocabulary);
     EXPECT_LT(difference(dx, differences(x, seed, run)), tolerance);
   });
 }
@@ -157,9 +157,9 @@ TEST(GradientTest, Embedding) {
   auto ids = integers("ids", 5, {2, 4});
   Tensor<double> y = dy, dtable = table;
   onOneRank([&](Context &c) {
-    embedding_gradient(c, dtable, dy, ids, 5, solo);
+    embedding_gradient(c, dtable, dy, ids, solo, 5);
     auto expected = differences(table, dy, [&] {
-      embedding(c, y, ids, table, 5, solo);
+      embedding(c, y, ids, table, solo, 5);
       return y;
     });
     EXPECT_LT(difference(dtable, expected), tolerance);

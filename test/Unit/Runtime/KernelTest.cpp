@@ -166,8 +166,8 @@ TYPED_TEST(KernelTest, CrossEntropyWhole) {
     }
   onOneRank([&](Context &c) {
     c.step.ignoredToken = 7;
-    cross_entropy(c, loss, lse, x, labels, vocabulary, solo);
-    cross_entropy_gradient(c, dx, seed, x, labels, lse, vocabulary, solo);
+    cross_entropy(c, loss, lse, x, labels, solo, vocabulary);
+    cross_entropy_gradient(c, dx, seed, x, labels, lse, solo, vocabulary);
   });
   EXPECT_NEAR(loss[0], rloss, rloss * rounding<T>);
   EXPECT_LT(difference(lse, rlse), rounding<T>);
@@ -191,10 +191,10 @@ TEST(VocabularyTest, SplitEqualsWhole) {
     Tensor<double> y({rows, width}), dtable({vocabulary, width});
     auto ids = integers("ids", vocabulary, {rows});
     onOneRank([&](Context &c) {
-      cross_entropy(c, loss, lse, x, labels, vocabulary, solo);
-      cross_entropy_gradient(c, dx, seed, x, labels, lse, vocabulary, solo);
-      embedding(c, y, ids, table, vocabulary, solo);
-      embedding_gradient(c, dtable, dy, ids, vocabulary, solo);
+      cross_entropy(c, loss, lse, x, labels, solo, vocabulary);
+      cross_entropy_gradient(c, dx, seed, x, labels, lse, solo, vocabulary);
+      embedding(c, y, ids, table, solo, vocabulary);
+      embedding_gradient(c, dtable, dy, ids, solo, vocabulary);
     });
     for (int i = 0; i < rows; ++i)
       for (int k = 0; k < width; ++k)
@@ -218,16 +218,15 @@ TEST(VocabularyTest, SplitEqualsWhole) {
           total({2, rows});
       Tensor<double> myLoss({}), myLse({rows}), looked({rows, width}),
           joined({rows, width});
-      cross_entropy_maximum(c, top, part, vocabulary, axis);
-      all_reduce(c, all, top, axis, "max");
-      cross_entropy_parts(c, sums, part, labels, all, vocabulary, axis);
-      all_reduce(c, total, sums, axis, "sum");
+      cross_entropy_maximum(c, top, part, axis, vocabulary);
+      all_reduce(c, all, top, "max", axis);
+      cross_entropy_parts(c, sums, part, labels, all, axis, vocabulary);
+      all_reduce(c, total, sums, "sum", axis);
       cross_entropy_finish(c, myLoss, myLse, all, total, labels);
-      cross_entropy_gradient(c, dpart, seed, part, labels, myLse, vocabulary,
-                             axis);
-      embedding(c, looked, ids, rows_, vocabulary, axis);
-      all_reduce(c, joined, looked, axis, "sum");
-      embedding_gradient(c, drows, dy, ids, vocabulary, axis);
+      cross_entropy_gradient(c, dpart, seed, part, labels, myLse, axis, vocabulary);
+      embedding(c, looked, ids, rows_, axis, vocabulary);
+      all_reduce(c, joined, looked, "sum", axis);
+      embedding_gradient(c, drows, dy, ids, axis, vocabulary);
 
       EXPECT_NEAR(myLoss[0], loss[0], 1e-12 * loss[0]);
       EXPECT_LT(difference(myLse, lse), 1e-12);

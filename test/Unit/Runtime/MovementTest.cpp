@@ -65,9 +65,9 @@ TEST(MovementTest, Input) {
     c.microbatch = 1;
     int64_t ra = c.coordinate(0), rb = c.coordinate(1);
     Tensor<int64_t> tokens({2, 3}), labels({4, 6}), places({3});
-    input(c, tokens, "tokens", 8, 6, true, {1}, {2});
-    input(c, labels, "labels", 8, 6, false, {1}, {0});
-    positions(c, places, 6, {2});
+    input(c, tokens, 8, {2}, true, "tokens", {1}, 6);
+    input(c, labels, 8, {0}, false, "labels", {1}, 6);
+    positions(c, places, {2}, 6);
     for (int i = 0; i < 2; ++i)
       for (int j = 0; j < 3; ++j)
         EXPECT_EQ(tokens[i * 3 + j], (4 + ra * 2 + i) * 100 + rb * 3 + j);

@@ -32,12 +32,12 @@ void both(Context &c, const Frame &f) {
   View x = local(f, 2, real, {r, sequence, width});
   View dx = local(f, 3, real, {r, sequence, width});
   View dtable = local(f, 9, real, {vocabulary, width});
-  input(c, tokens, "tokens", batch, sequence, true, over, none);
-  input(c, labels, "labels", batch, sequence, true, over, none);
-  embedding(c, x, tokens, matrix(f, 0), vocabulary, none);
+  input(c, tokens, batch, none, true, "tokens", over, sequence);
+  input(c, labels, batch, none, true, "labels", over, sequence);
+  embedding(c, x, tokens, matrix(f, 0), none, vocabulary);
   headBoth(c, f, x, dx, labels, matrix(f, 1), matrix(f, 4), scalar(f, 2),
            scalar(f, 5), r);
-  embedding_gradient(c, dtable, dx, tokens, vocabulary, none);
+  embedding_gradient(c, dtable, dx, tokens, none, vocabulary);
   accumulate(c, matrix(f, 3), dtable);
 }
 
@@ -51,17 +51,17 @@ void finish(Context &c, const Frame &f) {
   View padded = local(f, 0, real, {piece<N> * N});
   View flat = local(f, 1, real, {elements}), part = local(f, 2, real, {});
   View kept = local(f, 3, real, {}), sum = local(f, 4, real, {});
-  all_reduce(c, matrix(f, 1), matrix(f, 1), over, "sum");
+  all_reduce(c, matrix(f, 1), matrix(f, 1), "sum", over);
   reshape(c, flat, matrix(f, 8));
   pad(c, padded, flat, 0);
   reduce_scatter(c, rest(5), padded, 0, over);
-  all_reduce(c, sum, scalar(f, 10), over, "sum");
+  all_reduce(c, sum, scalar(f, 10), "sum", over);
   scale(c, scalar(f, 11), sum, scalar(f, 9));
   sum_of_squares(c, part, matrix(f, 1));
   keep_first(c, kept, part, over);
   sum_of_squares(c, part, rest(5));
   accumulate(c, kept, part);
-  all_reduce(c, scalar(f, 12), kept, over, "sum");
+  all_reduce(c, scalar(f, 12), kept, "sum", over);
   clip_coefficient(c, scalar(f, 13), scalar(f, 14), scalar(f, 12));
   adamw(c, matrix(f, 0), matrix(f, 2), matrix(f, 3), matrix(f, 1),
         scalar(f, 13), true);

@@ -61,9 +61,9 @@ inline View scalar(const Frame &f, int argument) {
 inline void count(Context &c, const Frame &f, int64_t localRows) {
   View labels = local(f, 0, Type::i64, {localRows, sequence});
   View mine = local(f, 1, real, {}), all = local(f, 2, real, {});
-  input(c, labels, "labels", batch, sequence, false, over, none);
+  input(c, labels, batch, none, false, "labels", over, sequence);
   count_valid(c, mine, labels);
-  all_reduce(c, all, mine, over, "sum");
+  all_reduce(c, all, mine, "sum", over);
   reciprocal(c, scalar(f, 0), all);
 }
 
@@ -77,10 +77,9 @@ inline void headBoth(Context &c, const Frame &f, View x, View dx, View labels,
   View lse = local(f, 6, real, {r, sequence}), part = local(f, 7, real, {});
   View dhead = local(f, 8, real, {vocabulary, width});
   linear(c, logits, x, headUse);
-  cross_entropy(c, part, lse, logits, labels, vocabulary, none);
+  cross_entropy(c, part, lse, logits, labels, none, vocabulary);
   accumulate(c, lossSum, part);
-  cross_entropy_gradient(c, gradient, inverse, logits, labels, lse, vocabulary,
-                         none);
+  cross_entropy_gradient(c, gradient, inverse, logits, labels, lse, none, vocabulary);
   linear_weight_gradient(c, dhead, gradient, x);
   accumulate(c, headSum, dhead);
   linear_input_gradient(c, dx, gradient, headUse);

@@ -12,18 +12,18 @@ void firstBegin(Context &c, const Frame &f) { fill_zero(c, matrix(f, 0)); }
 /// (x, table)
 void firstForward(Context &c, const Frame &f) {
   View tokens = local(f, 0, Type::i64, {rows, sequence});
-  input(c, tokens, "tokens", batch, sequence, true, none, none);
+  input(c, tokens, batch, none, true, "tokens", none, sequence);
   embedding(c, f.argument(0, real, {rows, sequence, width}), tokens,
-            matrix(f, 1), vocabulary, none);
+            matrix(f, 1), none, vocabulary);
 }
 
 /// (tableGradient, dx)
 void firstBackward(Context &c, const Frame &f) {
   View tokens = local(f, 0, Type::i64, {rows, sequence});
   View dtable = local(f, 1, real, {vocabulary, width});
-  input(c, tokens, "tokens", batch, sequence, true, none, none);
+  input(c, tokens, batch, none, true, "tokens", none, sequence);
   embedding_gradient(c, dtable, f.argument(1, real, {rows, sequence, width}),
-                     tokens, vocabulary, none);
+                     tokens, none, vocabulary);
   accumulate(c, matrix(f, 0), dtable);
 }
 
@@ -33,9 +33,9 @@ void stageFinish(Context &c, const Frame &f) {
   View mine = local(f, 0, real, {}), part = local(f, 1, real, {});
   View all = local(f, 2, real, {});
   sum_of_squares(c, part, matrix(f, 1));
-  all_reduce(c, all, part, over, "sum");
+  all_reduce(c, all, part, "sum", over);
   copy(c, mine, scalar(f, 4));
-  all_reduce(c, scalar(f, 4), mine, over, "sum");
+  all_reduce(c, scalar(f, 4), mine, "sum", over);
   clip_coefficient(c, scalar(f, 5), scalar(f, 6), all);
   adamw(c, matrix(f, 0), matrix(f, 2), matrix(f, 3), matrix(f, 1), scalar(f, 5),
         true);
@@ -45,7 +45,7 @@ void stageFinish(Context &c, const Frame &f) {
 void secondBegin(Context &c, const Frame &f) {
   View labels = local(f, 0, Type::i64, {batch, sequence});
   View number = local(f, 1, real, {});
-  input(c, labels, "labels", batch, sequence, false, none, none);
+  input(c, labels, batch, none, false, "labels", none, sequence);
   count_valid(c, number, labels);
   reciprocal(c, scalar(f, 0), number);
   fill_zero(c, matrix(f, 1));
@@ -55,7 +55,7 @@ void secondBegin(Context &c, const Frame &f) {
 /// (x, dx, head, headGradient, inverse, lossSum)
 void secondBoth(Context &c, const Frame &f) {
   View labels = local(f, 0, Type::i64, {rows, sequence});
-  input(c, labels, "labels", batch, sequence, true, none, none);
+  input(c, labels, batch, none, true, "labels", none, sequence);
   headBoth(c, f, f.argument(0, real, {rows, sequence, width}),
            f.argument(1, real, {rows, sequence, width}), labels, matrix(f, 2),
            matrix(f, 3), scalar(f, 4), scalar(f, 5), rows);
