@@ -160,7 +160,7 @@ struct Segment {
 struct Transfer {
   bool send;
   int peerStage;
-  int tag;     // equal on both sides, distinct for distinct values
+  int tag; // equal on both sides, distinct for distinct values
   Operand operand;
   int64_t bytes;
 };
@@ -171,8 +171,8 @@ struct Transfer {
 /// microbatch (a stage may send one and receive another).
 struct Action {
   enum Kind : uint8_t { run, transfers } kind;
-  int segment;    // run: index into Stage::segments
-  int microbatch; // run: which microbatch; -1 outside of the microbatches
+  int segment;     // run: index into Stage::segments
+  int microbatch;  // run: which microbatch; -1 outside of the microbatches
   Span<int> group; // transfers: pairs (index into Stage::transfers, microbatch)
 };
 
@@ -200,16 +200,16 @@ struct Parameter {
   int64_t checkpointOffset[2];
   bool transposed;
   Initializer initializer;
-  double deviation;   // of `normal`
-  bool copy;          // of a parameter whose home is another stage: refreshed
-                      // each step, neither saved nor counted
+  double deviation; // of `normal`
+  bool copy;        // of a parameter whose home is another stage: refreshed
+                    // each step, neither saved nor counted
   Span<int> axes[2];
   Span<int> flatAxes;
-  int first, count;   // layers
-  Operand rest;       // master values
-  Operand gradient;   // reduced gradient of the step, in the rest placement;
-                      // base -1 for a copy
-  Operand state[2];   // exp_avg, exp_avg_sq; base -1 for a copy
+  int first, count; // layers
+  Operand rest;     // master values
+  Operand gradient; // reduced gradient of the step, in the rest placement;
+                    // base -1 for a copy
+  Operand state[2]; // exp_avg, exp_avg_sq; base -1 for a copy
 };
 
 /// What one stage runs.
@@ -217,9 +217,9 @@ struct Stage {
   const char *name;
   int firstRank;
   int64_t arenaBytes;
-  int64_t scratch;       // offset of the scratch area
-  int64_t slotStride;    // bytes from one microbatch's slot to the next
-  int slots;             // microbatches in flight
+  int64_t scratch;    // offset of the scratch area
+  int64_t slotStride; // bytes from one microbatch's slot to the next
+  int slots;          // microbatches in flight
   Span<Segment> segments;
   Span<Transfer> transfers;
   Span<Action> order;
@@ -235,7 +235,7 @@ struct Program {
   Span<Axis> mesh;
   Span<GroupDescription> groups;
   Span<Stage> stages;
-  int64_t batch;             // sequences of a step, over all ranks
+  int64_t batch; // sequences of a step, over all ranks
   int64_t sequence;
   int64_t vocabulary;
   int microbatches;
@@ -251,19 +251,19 @@ int main(const Program &program, int argc, char **argv);
 //===----------------------------------------------------------------------===//
 // Step inputs, and values that know where they lie
 //
-// Results come first, then operands, then attributes in the order of the
-// operation's definition. A group argument says over which ranks a dimension is
+// Results come first, then operands, then attributes in alphabetical order of
+// their names. A group argument says over which ranks a dimension is
 // split; its coordinate c of n holds rows c*ceil(N/n) on.
 //===----------------------------------------------------------------------===//
 
 /// Rows of the step's `name` ("tokens" or "labels"), [rows, columns] in i64.
 /// The whole step has `batch` rows of `sequence` columns. With `microbatched`
 /// the current microbatch (major) and `rows` (minor) split the batch.
-void input(Context &, View result, const char *name, int64_t batch,
-           int64_t sequence, bool microbatched, Group rows, Group columns);
+void input(Context &, View result, int64_t batch, Group columns,
+           bool microbatched, const char *name, Group rows, int64_t sequence);
 
 /// Positions of the sequence, [columns] in i64.
-void positions(Context &, View result, int64_t sequence, Group columns);
+void positions(Context &, View result, Group columns, int64_t sequence);
 
 /// result[] = number of labels that count (not the ignored token), as the
 /// result's floating-point type.
@@ -275,18 +275,17 @@ void count_valid(Context &, View result, View labels);
 
 /// result[..., h] = table[ids[...], h], and zero where the id lies outside of
 /// the rows that `over` gives this rank of a table of `vocabulary` rows.
-void embedding(Context &, View result, View ids, View table,
-               int64_t vocabulary, Group over);
+void embedding(Context &, View result, View ids, View table, Group over,
+               int64_t vocabulary);
 /// result[v, h] = sum of cotangent[..., h] over the places where ids is v; the
 /// rows that `over` gives this rank.
 void embedding_gradient(Context &, View result, View cotangent, View ids,
-                        int64_t vocabulary, Group over);
+                        Group over, int64_t vocabulary);
 /// result[..., n] = sum_k x[..., k] weight[n, k] (+ bias[n]).
 void linear(Context &, View result, View x, View weight);
 void linear(Context &, View result, View x, View weight, View bias);
 /// result[..., k] = sum_n cotangent[..., n] weight[n, k].
-void linear_input_gradient(Context &, View result, View cotangent,
-                           View weight);
+void linear_input_gradient(Context &, View result, View cotangent, View weight);
 /// result[n, k] = sum over rows of cotangent[..., n] x[..., k].
 void linear_weight_gradient(Context &, View result, View cotangent, View x);
 /// result[trailing dimensions] = sum over the first `leading` dimensions of x.
@@ -324,21 +323,21 @@ void attention_gradient(Context &, View dq, View dk, View dv, View cotangent,
 /// all-reduce (max, then sum) between them. Columns past `vocabulary` (padding
 /// of a split one) count as minus infinity.
 void cross_entropy(Context &, View loss, View logSumExp, View logits,
-                   View labels, int64_t vocabulary, Group over);
+                   View labels, Group over, int64_t vocabulary);
 /// maximum[...] of this rank's columns.
-void cross_entropy_maximum(Context &, View maximum, View logits,
-                           int64_t vocabulary, Group over);
+void cross_entropy_maximum(Context &, View maximum, View logits, Group over,
+                           int64_t vocabulary);
 /// parts[0, ...] = sum of exp(logits - maximum) over this rank's columns,
 /// parts[1, ...] = the label's logit where this rank holds it, else 0.
 void cross_entropy_parts(Context &, View parts, View logits, View labels,
-                         View maximum, int64_t vocabulary, Group over);
+                         View maximum, Group over, int64_t vocabulary);
 void cross_entropy_finish(Context &, View loss, View logSumExp, View maximum,
                           View parts, View labels);
 /// result[..., v] = (softmax(logits)[v] - [label is v]) * cotangent[], zero
 /// where the label is ignored and in padded columns.
-void cross_entropy_gradient(Context &, View result, View cotangent,
-                            View logits, View labels, View logSumExp,
-                            int64_t vocabulary, Group over);
+void cross_entropy_gradient(Context &, View result, View cotangent, View logits,
+                            View labels, View logSumExp, Group over,
+                            int64_t vocabulary);
 
 //===----------------------------------------------------------------------===//
 // Optimizer
@@ -353,8 +352,8 @@ void clip_coefficient(Context &, View coefficient, View norm,
 /// AdamW (Loshchilov & Hutter 2019; torch.optim.AdamW's order of operations),
 /// in place on parameter and state; the gradient is multiplied by the clip
 /// coefficient first. `decay` says whether the run's weight decay applies.
-void adamw(Context &, View parameter, View expAvg, View expAvgSq,
-           View gradient, View coefficient, bool decay);
+void adamw(Context &, View parameter, View expAvg, View expAvgSq, View gradient,
+           View coefficient, bool decay);
 
 //===----------------------------------------------------------------------===//
 // Movement on one rank
@@ -384,11 +383,11 @@ void reshape(Context &, View result, View x);
 void all_gather(Context &, View result, View x, int64_t dimension, Group over);
 void reduce_scatter(Context &, View result, View x, int64_t dimension,
                     Group over);
-void all_reduce(Context &, View result, View x, Group over, const char *kind);
+void all_reduce(Context &, View result, View x, const char *kind, Group over);
 /// Splits `from` and gathers `to`: chunk i of x along `splitDimension` goes to
 /// rank i, which joins what it receives along `gatherDimension`.
-void all_to_all(Context &, View result, View x, int64_t splitDimension,
-                int64_t gatherDimension, Group over);
+void all_to_all(Context &, View result, View x, int64_t gatherDimension,
+                Group over, int64_t splitDimension);
 
 } // namespace galv
 

@@ -40,8 +40,8 @@ void galv::reduce_scatter(Context &context, View result, View x,
   });
 }
 
-void galv::all_reduce(Context &context, View result, View x, Group over,
-                      const char *kind) {
+void galv::all_reduce(Context &context, View result, View x, const char *kind,
+                      Group over) {
   collective(context, "all_reduce", over, [&](Communicator &group) {
     bool max = !std::strcmp(kind, "max");
     if (!max && std::strcmp(kind, "sum"))
@@ -53,8 +53,8 @@ void galv::all_reduce(Context &context, View result, View x, Group over,
 }
 
 void galv::all_to_all(Context &context, View result, View x,
-                      int64_t splitDimension, int64_t gatherDimension,
-                      Group over) {
+                      int64_t gatherDimension, Group over,
+                      int64_t splitDimension) {
   collective(context, "all_to_all", over, [&](Communicator &group) {
     group.allToAll(result, x, splitDimension, gatherDimension);
   });

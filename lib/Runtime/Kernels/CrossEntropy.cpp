@@ -166,8 +166,8 @@ View half(const View &parts, int which) {
 } // namespace
 
 void galv::cross_entropy(Context &context, View loss, View logSumExp,
-                         View logits, View labels, int64_t vocabulary,
-                         Group over) {
+                         View logits, View labels, Group over,
+                         int64_t vocabulary) {
   Columns columns(context, logits, vocabulary, over);
   int64_t rows = rowsOf(logits);
   at::Tensor work = at::empty({3, rows}, tensor(logits, {0}).options());
@@ -182,13 +182,13 @@ void galv::cross_entropy(Context &context, View loss, View logSumExp,
 }
 
 void galv::cross_entropy_maximum(Context &context, View result, View logits,
-                                 int64_t vocabulary, Group over) {
+                                 Group over, int64_t vocabulary) {
   maximum(result, logits, Columns(context, logits, vocabulary, over));
 }
 
 void galv::cross_entropy_parts(Context &context, View result, View logits,
-                               View labels, View maximum, int64_t vocabulary,
-                               Group over) {
+                               View labels, View maximum, Group over,
+                               int64_t vocabulary) {
   parts(half(result, 0), half(result, 1), logits, labels, maximum,
         Columns(context, logits, vocabulary, over));
 }
@@ -201,7 +201,7 @@ void galv::cross_entropy_finish(Context &context, View loss, View logSumExp,
 
 void galv::cross_entropy_gradient(Context &context, View result, View cotangent,
                                   View logits, View labels, View logSumExp,
-                                  int64_t vocabulary, Group over) {
+                                  Group over, int64_t vocabulary) {
   Columns columns(context, logits, vocabulary, over);
   int64_t rows = rowsOf(logits);
   checkRows("labels", labels, rows);

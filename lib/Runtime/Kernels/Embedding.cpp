@@ -31,7 +31,7 @@ struct Rows {
 } // namespace
 
 void galv::embedding(Context &context, View result, View ids, View table,
-                     int64_t vocabulary, Group over) {
+                     Group over, int64_t vocabulary) {
   Rows rows(context, vocabulary, over, table.shape[0]);
   int64_t bytes = columnsOf(table) * sizeOf(table.type);
   const int64_t *id = integersOf(ids);
@@ -44,7 +44,7 @@ void galv::embedding(Context &context, View result, View ids, View table,
 }
 
 void galv::embedding_gradient(Context &context, View result, View cotangent,
-                              View ids, int64_t vocabulary, Group over) {
+                              View ids, Group over, int64_t vocabulary) {
   Rows rows(context, vocabulary, over, result.shape[0]);
   int64_t columns = columnsOf(result);
   const int64_t *id = integersOf(ids);

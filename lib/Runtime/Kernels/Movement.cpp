@@ -91,9 +91,9 @@ void galv::reciprocal(Context &, View result, View x) {
   });
 }
 
-void galv::input(Context &context, View result, const char *name, int64_t batch,
-                 int64_t sequence, bool microbatched, Group rows,
-                 Group columns) {
+void galv::input(Context &context, View result, int64_t batch, Group columns,
+                 bool microbatched, const char *name, Group rows,
+                 int64_t sequence) {
   const Communicator &rowGroup = context.communicator(rows);
   const Communicator &columnGroup = context.communicator(columns);
   int64_t first = 0, count = batch;
@@ -122,8 +122,8 @@ void galv::input(Context &context, View result, const char *name, int64_t batch,
               width * sizeof(int64_t));
 }
 
-void galv::positions(Context &context, View result, int64_t sequence,
-                     Group columns) {
+void galv::positions(Context &context, View result, Group columns,
+                     int64_t sequence) {
   const Communicator &group = context.communicator(columns);
   int64_t width = ceilDivide(sequence, group.size());
   for (int64_t i = 0; i < result.elements(); ++i)
