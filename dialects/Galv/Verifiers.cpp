@@ -16,7 +16,8 @@ RankedTensorType ParameterOp::getTensorType() {
 }
 
 RankedTensorType ParameterOp::getRestType() {
-  return getRest() ? cast<RankedTensorType>(*getRest()) : RankedTensorType();
+  return getRest() ? dyn_cast<RankedTensorType>(*getRest())
+                   : RankedTensorType();
 }
 
 LogicalResult ParameterOp::verify() {
@@ -45,6 +46,8 @@ LogicalResult ParameterOp::verify() {
                            << " do not lie within dimension " << i << " of "
                            << view;
   }
+  if (getRest() && !getRestType())
+    return emitOpError() << "rest " << *getRest() << " is not a tensor";
   if (RankedTensorType rest = getRestType()) {
     if (failed(verifyPlacedType([&] { return emitOpError(); }, rest)))
       return failure();
@@ -86,6 +89,9 @@ LogicalResult MicrobatchesOp::verify() {
     std::optional<Placement> placement = Placement::of(inner);
     Type wanted = from;
     if (placement) {
+      if (placement->partialMax)
+        return accumulate.emitOpError()
+               << "value " << i << " is no sum: " << describe(*placement);
       for (size_t d = 0; d < placement->dims.size(); ++d)
         for (int32_t axis : placement->dims[d].axes)
           if (placement->isTime(axis))
@@ -181,10 +187,15 @@ static LogicalResult verifyRedistribution(Operation *op, bool mayNarrow) {
   MeshAttr mesh = a->getMesh();
   for (unsigned axis = mesh.getSpaceAxes(); axis < mesh.getNumAxes(); ++axis) {
     bool stays = a->isPartialOver(axis) ? b->isPartialOver(axis) : true;
-    for (auto [before, after] : llvm::zip_equal(a->dims, b->dims))
-      if (llvm::is_contained(before.axes, axis) &&
-          (!llvm::is_contained(after.axes, axis)))
+    // What is major to it stays too: other axes there would change which rows
+    // are a microbatch's.
+    for (auto [before, after] : llvm::zip_equal(a->dims, b->dims)) {
+      size_t place = llvm::find(before.axes, axis) - before.axes.begin();
+      if (place < before.axes.size() &&
+          ArrayRef(before.axes).take_front(place + 1) !=
+              ArrayRef(after.axes).take_front(place + 1))
         stays = false;
+    }
     if (!stays)
       return op->emitOpError("removes or moves time axis '")
              << mesh.getName(axis) << "': " << describe(*a) << " to "
@@ -329,6 +340,14 @@ LogicalResult PhaseOp::verify() {
 // The optimizer and reports
 //===----------------------------------------------------------------------===//
 
+static LogicalResult verifyReplicatedScalar(Operation *op, Type type) {
+  auto tensor = cast<RankedTensorType>(type);
+  std::optional<Placement> placement = Placement::of(type);
+  if (tensor.getRank() != 0 || (placement && !placement->partial.empty()))
+    return op->emitOpError("takes a replicated scalar, not ") << type;
+  return success();
+}
+
 LogicalResult UpdateOp::verifySymbolUses(SymbolTableCollection &tables) {
   auto parameter = tables.lookupNearestSymbolFrom<ParameterOp>(
       *this, getParameterAttr());
@@ -351,15 +370,7 @@ LogicalResult UpdateOp::verifySymbolUses(SymbolTableCollection &tables) {
     diag.attachNote(parameter.getLoc()) << "the parameter rests as " << rest;
     return diag;
   }
-  return success();
-}
-
-static LogicalResult verifyReplicatedScalar(Operation *op, Type type) {
-  auto tensor = cast<RankedTensorType>(type);
-  std::optional<Placement> placement = Placement::of(type);
-  if (tensor.getRank() != 0 || (placement && !placement->partial.empty()))
-    return op->emitOpError("takes a replicated scalar, not ") << type;
-  return success();
+  return verifyReplicatedScalar(*this, getCoefficient().getType());
 }
 
 LogicalResult SumOverStagesOp::verify() {

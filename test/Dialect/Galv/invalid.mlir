@@ -977,6 +977,30 @@ func.func @f(%x: tensor<8x64x128xf32, #F>) {
 
 // -----
 
+// not moved within its dimension: that would be rows of other microbatches,
+#mesh = #galv.mesh<[a = 2, b = 2], time = [m = 2]>
+#F = #galv.placement<#mesh, [{m, a}, {}, {}]>
+#p = #galv.placement<#mesh, [{a, m}, {}, {}]>
+func.func @f(%x: tensor<8x64x128xf32, #F>) {
+  // expected-error @+1 {{'galv.redistribute' op removes or moves time axis 'm': [{m, a}, {}, {}] to [{a, m}, {}, {}]}}
+  %0 = galv.redistribute %x : tensor<8x64x128xf32, #F> -> tensor<8x64x128xf32, #p>
+  return
+}
+
+// -----
+
+// whether by its own axes or by others,
+#mesh = #galv.mesh<[a = 2, b = 2], time = [m = 2]>
+#p = #galv.placement<#mesh, [{m}, {}, {}]>
+#q = #galv.placement<#mesh, [{b, m}, {}, {}]>
+func.func @f(%x: tensor<8x64x128xf32, #p>) {
+  // expected-error @+1 {{'galv.redistribute' op removes or moves time axis 'm': [{m}, {}, {}] to [{b, m}, {}, {}]}}
+  %0 = galv.redistribute %x : tensor<8x64x128xf32, #p> -> tensor<8x64x128xf32, #q>
+  return
+}
+
+// -----
+
 // to a sum,
 #mesh = #galv.mesh<[a = 2, b = 2], time = [m = 2]>
 #F = #galv.placement<#mesh, [{m, a}, {}, {}]>
@@ -1149,6 +1173,20 @@ func.func @f(%g: tensor<8x64x128xf32, #F>) {
 func.func @f(%g: tensor<512x128xf32, #p>) {
   %0 = galv.microbatches -> tensor<512x128xf32, #p> {
     // expected-error @+1 {{'galv.accumulate' op value 0 is not a partial sum over the microbatches: [{b}, {}] partial {a}}}
+    galv.accumulate %g : tensor<512x128xf32, #p>
+  }
+  return
+}
+
+// -----
+
+// Nor is a largest value.
+#mesh = #galv.mesh<[a = 2, b = 2], time = [m = 2]>
+#p = #galv.placement<#mesh, [{b}, {}], partial = max {a, m}>
+#q = #galv.placement<#mesh, [{b}, {}], partial = max {a}>
+func.func @f(%g: tensor<512x128xf32, #p>) {
+  %0 = galv.microbatches -> tensor<512x128xf32, #q> {
+    // expected-error @+1 {{'galv.accumulate' op value 0 is no sum: [{b}, {}] partial max {a, m}}}
     galv.accumulate %g : tensor<512x128xf32, #p>
   }
   return
@@ -1460,6 +1498,11 @@ galv.parameter @w : tensor<8x4xf32> {dimensions = ["hidden", "embed"], checkpoin
 
 // -----
 
+// expected-error @+1 {{'galv.parameter' op rest 'f32' is not a tensor}}
+galv.parameter @w : tensor<8x4xf32> {dimensions = ["hidden", "embed"], checkpoint = #galv.checkpoint<"w", [8, 4], [0, 0], transposed = false>, initializer = #galv.initializer<"zeros", 0.0 : f64>, rest = f32}
+
+// -----
+
 // What rests is the value, not a part of a sum.
 #mesh = #galv.mesh<[a = 2, b = 2], time = [m = 2]>
 #p = #galv.placement<#mesh, [{}, {}], flat = {a}, partial = {b}>
@@ -1524,6 +1567,19 @@ galv.parameter @w : tensor<512x128xf32> {dimensions = ["hidden", "embed"], check
 func.func @f(%g: tensor<512x128xf32, #p>, %clip: tensor<f32, #q>) {
   // expected-error @+1 {{'galv.update' op updates @nothing, which is not a parameter}}
   galv.update @nothing, %g, %clip {decay = true} : tensor<512x128xf32, #p>, tensor<f32, #q>
+  return
+}
+
+// -----
+
+// A clip coefficient that is not yet that of all ranks.
+#mesh = #galv.mesh<[a = 2, b = 2], time = [m = 2]>
+#p = #galv.placement<#mesh, [{b}, {}], flat = {a}>
+#q = #galv.placement<#mesh, [], partial = {a}>
+galv.parameter @w : tensor<512x128xf32> {dimensions = ["hidden", "embed"], checkpoint = #galv.checkpoint<"w", [512, 128], [0, 0], transposed = false>, initializer = #galv.initializer<"zeros", 0.0 : f64>, rest = tensor<512x128xf32, #p>}
+func.func @f(%g: tensor<512x128xf32, #p>, %clip: tensor<f32, #q>) {
+  // expected-error-re @+1 {{'galv.update' op takes a replicated scalar, not 'tensor<f32, {{.*}}, partial = {a}>>'}}
+  galv.update @w, %g, %clip {decay = true} : tensor<512x128xf32, #p>, tensor<f32, #q>
   return
 }
 
