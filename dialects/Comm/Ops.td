@@ -35,10 +35,17 @@ def Comm_AllGatherOp : Comm_CollectiveOp<"all_gather",
     ```
     rank 0: [A]  rank 1: [B]   ->   both: [A B]
     ```
-    Example: `%y = comm.all_gather %x {dimension = 1 : i64, over = #comm.group<[b = 2]>} : tensor<2x32xf32> -> tensor<2x64xf32>`
 
     **Constraints:** the result is the operand with `dimension` times the
     group's size; the group has at least two ranks.
+
+    ```mlir
+    // RUN-EXAMPLE
+    func.func @example(%x: tensor<2x32xf32>) {
+      %y = comm.all_gather %x {dimension = 1, over = #comm.group<[b = 2]>} : tensor<2x32xf32> -> tensor<2x64xf32>
+      return
+    }
+    ```
   }];
 }
 
@@ -51,6 +58,14 @@ def Comm_ReduceScatterOp : Comm_CollectiveOp<"reduce_scatter",
     ```
     **Constraints:** the operand is the result with `dimension` times the
     group's size; the group has at least two ranks.
+
+    ```mlir
+    // RUN-EXAMPLE
+    func.func @example(%x: tensor<2x64xf32>) {
+      %y = comm.reduce_scatter %x {dimension = 1, over = #comm.group<[b = 2]>} : tensor<2x64xf32> -> tensor<2x32xf32>
+      return
+    }
+    ```
   }];
 }
 
@@ -60,6 +75,14 @@ def Comm_AllReduceOp : Comm_CollectiveOp<"all_reduce",
   let description = [{
     **Constraints:** operand and result have one type; `kind` is `sum` or `max`;
     the group has at least two ranks.
+
+    ```mlir
+    // RUN-EXAMPLE
+    func.func @example(%x: tensor<2x64xf32>) {
+      %y = comm.all_reduce %x {kind = "sum", over = #comm.group<[a = 2, b = 2]>} : tensor<2x64xf32> -> tensor<2x64xf32>
+      return
+    }
+    ```
   }];
 }
 
@@ -73,6 +96,14 @@ def Comm_AllToAllOp : Comm_CollectiveOp<"all_to_all",
 
     **Constraints:** the result is the operand with `splitDimension` divided and
     `gatherDimension` multiplied by the group's size.
+
+    ```mlir
+    // RUN-EXAMPLE
+    func.func @example(%x: tensor<2x32xf32>) {
+      %y = comm.all_to_all %x {splitDimension = 0, gatherDimension = 1, over = #comm.group<[b = 2]>} : tensor<2x32xf32> -> tensor<1x64xf32>
+      return
+    }
+    ```
   }];
 }
 
@@ -82,6 +113,14 @@ def Comm_SliceOp : Comm_UnaryOp<"slice",
   let description = [{
     **Constraints:** the operand is the result with `dimension` times the
     group's size.
+
+    ```mlir
+    // RUN-EXAMPLE
+    func.func @example(%x: tensor<2x64xf32>) {
+      %y = comm.slice %x {dimension = 1, over = #comm.group<[b = 2]>} : tensor<2x64xf32> -> tensor<2x32xf32>
+      return
+    }
+    ```
   }];
 }
 
@@ -92,6 +131,14 @@ def Comm_KeepFirstOp : Comm_UnaryOp<"keep_first",
     Makes a replicated value a partial sum.
 
     **Constraints:** operand and result have one type.
+
+    ```mlir
+    // RUN-EXAMPLE
+    func.func @example(%x: tensor<2x64xf32>) {
+      %y = comm.keep_first %x {over = #comm.group<[b = 2]>} : tensor<2x64xf32> -> tensor<2x64xf32>
+      return
+    }
+    ```
   }];
 }
 
@@ -100,6 +147,14 @@ def Comm_PadOp : Comm_UnaryOp<"pad", (ins I64Attr:$dimension), [Pure]> {
   let description = [{
     **Constraints:** types differ in the extent of `dimension` only, and the
     result's is the larger.
+
+    ```mlir
+    // RUN-EXAMPLE
+    func.func @example(%x: tensor<257x128xf32>) {
+      %y = comm.pad %x {dimension = 0} : tensor<257x128xf32> -> tensor<258x128xf32>
+      return
+    }
+    ```
   }];
 }
 
@@ -108,6 +163,14 @@ def Comm_UnpadOp : Comm_UnaryOp<"unpad", (ins I64Attr:$dimension), [Pure]> {
   let description = [{
     **Constraints:** types differ in the extent of `dimension` only, and the
     operand's is the larger.
+
+    ```mlir
+    // RUN-EXAMPLE
+    func.func @example(%x: tensor<258x128xf32>) {
+      %y = comm.unpad %x {dimension = 0} : tensor<258x128xf32> -> tensor<257x128xf32>
+      return
+    }
+    ```
   }];
 }
 
@@ -115,6 +178,14 @@ def Comm_ReshapeOp : Comm_UnaryOp<"reshape", (ins), [Pure]> {
   let summary = "The same elements in another shape";
   let description = [{
     **Constraints:** both types hold the same number of elements of one type.
+
+    ```mlir
+    // RUN-EXAMPLE
+    func.func @example(%x: tensor<2x64xf32>) {
+      %y = comm.reshape %x : tensor<2x64xf32> -> tensor<128xf32>
+      return
+    }
+    ```
   }];
 }
 

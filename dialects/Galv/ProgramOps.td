@@ -26,12 +26,19 @@ def Galv_ParameterOp : Galv_Op<"parameter", [Symbol]> {
     lies too; `home` is the stage that keeps it, `zero` its ZeRO stage. A
     parameter used on a second stage is a `copy_of` the first there.
 
-    Example: `galv.parameter @up : tensor<512x128xf32> {dimensions = ["hidden", "embed"], checkpoint = #galv.checkpoint<"up.weight", [512, 128], [0, 0], transposed = false>, initializer = #galv.initializer<"normal", 0.02 : f64>}`
-
     **Constraints:**
     - One or two dimensions, each with a name.
     - The slice lies within the checkpoint tensor.
     - `rest` has the same shape; nothing in it is partial.
+
+    ```mlir
+    // RUN-EXAMPLE
+    galv.parameter @up : tensor<512x128xf32> {
+      dimensions = ["hidden", "embed"],
+      checkpoint = #galv.checkpoint<"up.weight", [512, 128], [0, 0], transposed = false>,
+      initializer = #galv.initializer<"normal", 0.02 : f64>
+    }
+    ```
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, TypeAttr:$type,
                        StrArrayAttr:$dimensions,
@@ -64,6 +71,15 @@ def Galv_ModelOp : Galv_Op<"model",
     `block` (0 is the embedding, 1 to n the layers, n + 1 the head).
 
     Ends in `galv.yield` of the loss: the sum over the labels that count.
+
+    ```mlir
+    // RUN-EXAMPLE
+    galv.model @small attributes {batch = 8, sequence = 64, vocabulary = 257, layers = 0,
+                                  layer_prefix = "h", configuration = "{}"} {
+      %loss = galv.zero : () -> tensor<f32>
+      galv.yield %loss : tensor<f32>
+    }
+    ```
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, I64Attr:$batch,
                        I64Attr:$sequence, I64Attr:$vocabulary,
@@ -81,6 +97,18 @@ def Galv_ModelOp : Galv_Op<"model",
 
 def Galv_YieldOp : Galv_Op<"yield", [Pure, Terminator]> {
   let summary = "The results of a region";
+  let description = [{
+    Terminates the body of a model or a phase.
+
+    ```mlir
+    // RUN-EXAMPLE
+    galv.model @small attributes {batch = 8, sequence = 64, vocabulary = 257, layers = 0,
+                                  layer_prefix = "h", configuration = "{}"} {
+      %loss = galv.zero : () -> tensor<f32>
+      galv.yield %loss : tensor<f32>
+    }
+    ```
+  }];
   let arguments = (ins Variadic<AnyType>:$values);
   let assemblyFormat = "($values^ `:` type($values))? attr-dict";
 }
@@ -92,6 +120,19 @@ def Galv_MicrobatchesOp : Galv_Op<"microbatches",
     Its body is one coordinate of the mesh's time axis, which stands in types
     only here and in block functions. What leaves it goes through
     `galv.accumulate`, its terminator.
+
+    ```mlir
+    // RUN-EXAMPLE
+    #mesh = #galv.mesh<[a = 2, b = 2], time = [m = 2]>
+    #part = #galv.placement<#mesh, [{b}, {} ], partial = {a, m}>
+    #sum = #galv.placement<#mesh, [{b}, {} ], partial = {a}>
+    func.func @example(%g: tensor<512x128xf32, #part>) {
+      %all = galv.microbatches -> tensor<512x128xf32, #sum> {
+        galv.accumulate %g : tensor<512x128xf32, #part>
+      }
+      return
+    }
+    ```
   }];
   let results = (outs Variadic<AnyType>:$results);
   let regions = (region SizedRegion<1>:$body);
@@ -108,6 +149,19 @@ def Galv_AccumulateOp : Galv_Op<"accumulate",
     **Constraints:** each result of `galv.microbatches` is the operand's type
     with the time axes taken out of `partial`; a time axis stands nowhere else
     in it.
+
+    ```mlir
+    // RUN-EXAMPLE
+    #mesh = #galv.mesh<[a = 2, b = 2], time = [m = 2]>
+    #part = #galv.placement<#mesh, [{b}, {} ], partial = {a, m}>
+    #sum = #galv.placement<#mesh, [{b}, {} ], partial = {a}>
+    func.func @example(%g: tensor<512x128xf32, #part>) {
+      %all = galv.microbatches -> tensor<512x128xf32, #sum> {
+        galv.accumulate %g : tensor<512x128xf32, #part>
+      }
+      return
+    }
+    ```
   }];
   let arguments = (ins Variadic<AnyType>:$values);
   let assemblyFormat = "($values^ `:` type($values))? attr-dict";
@@ -120,7 +174,20 @@ def Galv_UseOp : Galv_Op<"use", [Pure]> {
     never moves. Stands in a model's body; Autodiff makes `galv.materialize` of
     it.
 
-    Example: `%w = galv.use @up : tensor<512x128xf32>`
+    ```mlir
+    // RUN-EXAMPLE
+    galv.parameter @up : tensor<512x128xf32> {
+      dimensions = ["hidden", "embed"],
+      checkpoint = #galv.checkpoint<"up.weight", [512, 128], [0, 0], transposed = false>,
+      initializer = #galv.initializer<"normal", 0.02 : f64>
+    }
+    galv.model @small attributes {batch = 8, sequence = 64, vocabulary = 257, layers = 0,
+                                  layer_prefix = "h", configuration = "{}"} {
+      %up = galv.use @up : tensor<512x128xf32>
+      %loss = galv.zero : () -> tensor<f32>
+      galv.yield %loss : tensor<f32>
+    }
+    ```
   }];
   let arguments = (ins FlatSymbolRefAttr:$parameter);
   let results = (outs AnyRankedTensor:$result);
@@ -137,6 +204,15 @@ def Galv_CallOp : Galv_Op<"call",
     the backward keeps the block's inputs only.
 
     **Constraints:** operand and result types are the function's.
+
+    ```mlir
+    // RUN-EXAMPLE
+    func.func private @layer(tensor<8x64x128xf32>) -> tensor<8x64x128xf32>
+    func.func @example(%x: tensor<8x64x128xf32>) {
+      %y = galv.call @layer(%x) {block = 1, layer = 0} : (tensor<8x64x128xf32>) -> tensor<8x64x128xf32>
+      return
+    }
+    ```
   }];
   let arguments = (ins FlatSymbolRefAttr:$callee, Variadic<AnyType>:$operands,
                        I64Attr:$block, OptionalAttr<I64Attr>:$layer,
@@ -153,12 +229,24 @@ def Galv_RedistributeOp : Galv_Op<"redistribute", [Pure]> {
     The global value does not change. Lowers to the cheapest sequence of local
     slices and collectives. Folds only when nothing changes.
 
-    Example: `%y = galv.redistribute %x : tensor<8x16xf32, #p> -> tensor<8x16xf32, #q>`
-
     **Constraints:**
     - Shapes, element types and meshes agree, both sides have a placement.
     - A time axis may be added, never removed or moved.
     - A partial maximum is not made, only reduced.
+
+    ```mlir
+    // RUN-EXAMPLE
+    #mesh = #galv.mesh<[a = 2, b = 2], time = [m = 2]>
+    #sum = #galv.placement<#mesh, [{m, a}, {}, {} ], partial = {b}>
+    #split = #galv.placement<#mesh, [{m, a}, {b}, {} ]>
+    #whole = #galv.placement<#mesh, [{m, a}, {}, {} ]>
+    func.func @example(%d: tensor<8x64x128xf32, #sum>) {
+      // A reduce-scatter over b, then an all-gather.
+      %s = galv.redistribute %d : tensor<8x64x128xf32, #sum> -> tensor<8x64x128xf32, #split>
+      %w = galv.redistribute %s : tensor<8x64x128xf32, #split> -> tensor<8x64x128xf32, #whole>
+      return
+    }
+    ```
   }];
   let arguments = (ins AnyRankedTensor:$input);
   let results = (outs AnyRankedTensor:$result);
@@ -169,6 +257,17 @@ def Galv_RedistributeOp : Galv_Op<"redistribute", [Pure]> {
 
 def Galv_StageOp : Galv_Op<"stage", [Symbol]> {
   let summary = "A pipeline stage: a mesh and its first rank";
+  let description = [{
+    The ranks `first_rank` on, in the order of the mesh. Stages of the same mesh
+    share code; `index` is the place in the pipeline.
+
+    ```mlir
+    // RUN-EXAMPLE
+    #mesh = #galv.mesh<[a = 2, b = 2], time = [m = 2]>
+    galv.stage @first #mesh {first_rank = 0, index = 0}
+    galv.stage @second #mesh {first_rank = 4, index = 1}
+    ```
+  }];
   let arguments = (ins SymbolNameAttr:$sym_name, Galv_MeshAttr:$mesh,
                        I64Attr:$first_rank, I64Attr:$index);
   let assemblyFormat = "$sym_name $mesh attr-dict";
@@ -186,6 +285,24 @@ def Galv_PhaseOp : Galv_Op<"phase",
     - Each operand and result is `!galv.on` this stage: a value of another stage
       needs a `galv.transfer`.
     - `begin` and `finish` know no time axis.
+
+    ```mlir
+    // RUN-EXAMPLE
+    #mesh = #galv.mesh<[a = 2, b = 2], time = [m = 2]>
+    #split = #galv.placement<#mesh, [{m, a}, {b}, {} ]>
+    galv.stage @first #mesh {first_rank = 0, index = 0}
+    galv.stage @second #mesh {first_rank = 4, index = 1}
+    func.func @example(%x: !galv.on<@first, tensor<8x64x128xf32, #split>>) {
+      %sent = galv.transfer %x : <@first, tensor<8x64x128xf32, #split>>
+                              -> <@second, tensor<8x64x128xf32, #split>>
+      %y = galv.phase "forward" on @second(%in = %sent : !galv.on<@second, tensor<8x64x128xf32, #split>>)
+          -> !galv.on<@second, tensor<8x64x128xf32, #split>> {
+        %out = galv.gelu %in : (tensor<8x64x128xf32, #split>) -> tensor<8x64x128xf32, #split>
+        galv.yield %out : tensor<8x64x128xf32, #split>
+      }
+      return
+    }
+    ```
   }];
   let arguments = (ins StrAttr:$name, FlatSymbolRefAttr:$stage,
                        Variadic<Galv_OnType>:$operands);
@@ -203,6 +320,24 @@ def Galv_TransferOp : Galv_Op<"transfer", []> {
 
     **Constraints:** the stages differ; the tensor types agree, and nothing in
     them is partial but a gradient's own axes.
+
+    ```mlir
+    // RUN-EXAMPLE
+    #mesh = #galv.mesh<[a = 2, b = 2], time = [m = 2]>
+    #split = #galv.placement<#mesh, [{m, a}, {b}, {} ]>
+    galv.stage @first #mesh {first_rank = 0, index = 0}
+    galv.stage @second #mesh {first_rank = 4, index = 1}
+    func.func @example(%x: !galv.on<@first, tensor<8x64x128xf32, #split>>) {
+      %sent = galv.transfer %x : <@first, tensor<8x64x128xf32, #split>>
+                              -> <@second, tensor<8x64x128xf32, #split>>
+      %y = galv.phase "forward" on @second(%in = %sent : !galv.on<@second, tensor<8x64x128xf32, #split>>)
+          -> !galv.on<@second, tensor<8x64x128xf32, #split>> {
+        %out = galv.gelu %in : (tensor<8x64x128xf32, #split>) -> tensor<8x64x128xf32, #split>
+        galv.yield %out : tensor<8x64x128xf32, #split>
+      }
+      return
+    }
+    ```
   }];
   let arguments = (ins Galv_OnType:$input);
   let results = (outs Galv_OnType:$result);
@@ -216,6 +351,22 @@ def Galv_StepOp : Galv_Op<"step",
   let description = [{
     Made of the model by phase `pipeline`: phases of the stages, with the
     microbatches between. Attributes are the model's.
+
+    ```mlir
+    // RUN-EXAMPLE
+    #mesh = #galv.mesh<[a = 2, b = 2], time = [m = 2]>
+    #whole = #galv.placement<#mesh, []>
+    galv.stage @only #mesh {first_rank = 0, index = 0}
+    galv.step @train attributes {batch = 8, sequence = 64, vocabulary = 257, layers = 0, layer_prefix = "h",
+                                 configuration = "{}", mesh = #mesh, blocks = [], stages = 1,
+                                 microbatches = 2, schedule = "1f1b"} {
+      galv.phase "finish" on @only() {
+        %loss = galv.zero : () -> tensor<f32, #whole>
+        galv.report "loss", %loss : tensor<f32, #whole>
+        galv.yield
+      }
+    }
+    ```
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, I64Attr:$batch,
                        I64Attr:$sequence, I64Attr:$vocabulary,
@@ -240,6 +391,22 @@ def Galv_MaterializeOp : Galv_Op<"materialize",
 
     **Constraints:** the result has the parameter's shape; nothing in it is
     partial.
+
+    ```mlir
+    // RUN-EXAMPLE
+    #mesh = #galv.mesh<[a = 2, b = 2], time = [m = 2]>
+    #rest = #galv.placement<#mesh, [{b}, {} ], flat = {a}>
+    #use = #galv.placement<#mesh, [{b}, {} ]>
+    galv.parameter @up : tensor<512x128xf32> {
+      dimensions = ["hidden", "embed"],
+      checkpoint = #galv.checkpoint<"up.weight", [512, 128], [0, 0], transposed = false>,
+      initializer = #galv.initializer<"normal", 0.02 : f64>,
+      rest = tensor<512x128xf32, #rest>, zero = 1}
+    func.func @example() {
+      %up = galv.materialize @up : tensor<512x128xf32, #use>
+      return
+    }
+    ```
   }];
   let arguments = (ins FlatSymbolRefAttr:$parameter);
   let results = (outs AnyRankedTensor:$result);
@@ -253,6 +420,21 @@ def Galv_RefreshOp : Galv_Op<"refresh",
     Once a step, before the copy is read.
 
     **Constraints:** nothing in the value is partial.
+
+    ```mlir
+    // RUN-EXAMPLE
+    #mesh = #galv.mesh<[a = 2, b = 2], time = [m = 2]>
+    #rest = #galv.placement<#mesh, [{b}, {} ], flat = {a}>
+    galv.parameter @up : tensor<512x128xf32> {
+      dimensions = ["hidden", "embed"],
+      checkpoint = #galv.checkpoint<"up.weight", [512, 128], [0, 0], transposed = false>,
+      initializer = #galv.initializer<"normal", 0.02 : f64>,
+      rest = tensor<512x128xf32, #rest>, zero = 1}
+    func.func @example(%sent: tensor<512x128xf32, #rest>) {
+      galv.refresh @up, %sent : tensor<512x128xf32, #rest>
+      return
+    }
+    ```
   }];
   let arguments = (ins FlatSymbolRefAttr:$parameter, AnyRankedTensor:$value);
   let assemblyFormat = "$parameter `,` $value attr-dict `:` type($value)";
@@ -265,6 +447,17 @@ def Galv_ReduceOp : Galv_Op<"reduce", [Pure]> {
     `galv.redistribute` that may also narrow to the reduce type.
 
     **Constraints:** as `galv.redistribute`.
+
+    ```mlir
+    // RUN-EXAMPLE
+    #mesh = #galv.mesh<[a = 2, b = 2], time = [m = 2]>
+    #part = #galv.placement<#mesh, [{b}, {} ], partial = {a}>
+    #rest = #galv.placement<#mesh, [{b}, {} ], flat = {a}>
+    func.func @example(%g: tensor<512x128xf32, #part>) {
+      %r = galv.reduce %g : tensor<512x128xf32, #part> -> tensor<512x128xf32, #rest>
+      return
+    }
+    ```
   }];
   let arguments = (ins AnyRankedTensor:$input);
   let results = (outs AnyRankedTensor:$result);
@@ -283,6 +476,22 @@ def Galv_UpdateOp : Galv_Op<"update",
 
     **Constraints:** the gradient has exactly the type of rest: a gradient that
     is still a partial sum, or split otherwise, is an error.
+
+    ```mlir
+    // RUN-EXAMPLE
+    #mesh = #galv.mesh<[a = 2, b = 2], time = [m = 2]>
+    #rest = #galv.placement<#mesh, [{b}, {} ], flat = {a}>
+    #scalar = #galv.placement<#mesh, []>
+    galv.parameter @up : tensor<512x128xf32> {
+      dimensions = ["hidden", "embed"],
+      checkpoint = #galv.checkpoint<"up.weight", [512, 128], [0, 0], transposed = false>,
+      initializer = #galv.initializer<"normal", 0.02 : f64>,
+      rest = tensor<512x128xf32, #rest>, zero = 1}
+    func.func @example(%g: tensor<512x128xf32, #rest>, %clip: tensor<f32, #scalar>) {
+      galv.update @up, %g, %clip {decay = true} : tensor<512x128xf32, #rest>, tensor<f32, #scalar>
+      return
+    }
+    ```
   }];
   let arguments = (ins FlatSymbolRefAttr:$parameter,
                        AnyRankedTensor:$gradient, AnyRankedTensor:$coefficient,
@@ -301,6 +510,14 @@ def Galv_SumOverStagesOp : Galv_Op<"sum_over_stages",
     For the gradient norm and the loss.
 
     **Constraints:** operand and result are the same scalar type, replicated.
+
+    ```mlir
+    // RUN-EXAMPLE
+    func.func @example(%x: tensor<f32>) {
+      %all = galv.sum_over_stages %x : tensor<f32>
+      return
+    }
+    ```
   }];
   let arguments = (ins AnyRankedTensor:$input);
   let results = (outs AnyRankedTensor:$result);
@@ -315,6 +532,14 @@ def Galv_ReportOp : Galv_Op<"report",
     `name` is `loss` or `gradient_norm`.
 
     **Constraints:** a replicated scalar.
+
+    ```mlir
+    // RUN-EXAMPLE
+    func.func @example(%loss: tensor<f32>) {
+      galv.report "loss", %loss : tensor<f32>
+      return
+    }
+    ```
   }];
   let arguments = (ins StrAttr:$name, AnyRankedTensor:$value);
   let assemblyFormat = "$name `,` $value attr-dict `:` type($value)";
