@@ -16,6 +16,13 @@ namespace galv {
 #define GEN_PASS_REGISTRATION
 #include "passes/Passes.h.inc"
 
+/// Fails, with an error, where a model has not become a step yet.
+inline mlir::LogicalResult requireSteps(mlir::ModuleOp module) {
+  for (ModelOp model : module.getOps<ModelOp>())
+    return model.emitError("is not a step yet: galv-stage-pipeline comes first");
+  return mlir::success();
+}
+
 } // namespace galv
 
 #endif // GALV_PASSES_PASSES_H

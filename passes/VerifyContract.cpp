@@ -16,6 +16,11 @@ struct VerifyContract : galv::impl::VerifyContractPassBase<VerifyContract> {
   using VerifyContractPassBase::VerifyContractPassBase;
 
   void runOnOperation() override {
+    // One walk: asking for each parameter would be quadratic.
+    used.clear();
+    if (auto uses = SymbolTable::getSymbolUses(getOperation()))
+      for (SymbolTable::SymbolUse use : *uses)
+        used.insert(use.getSymbolRef().getRootReference());
     WalkResult walked = getOperation().walk([&](Operation *op) {
       return WalkResult(failed(verifyTypes(op)) || failed(verifyOperation(op))
                             ? WalkResult::interrupt()
@@ -26,6 +31,8 @@ struct VerifyContract : galv::impl::VerifyContractPassBase<VerifyContract> {
   }
 
 private:
+  llvm::DenseSet<Attribute> used; // symbols that something refers to
+
   bool after(StringRef name) {
     static constexpr llvm::StringLiteral order[] = {
         "precision", "groups",   "tensor-parallel", "sequential",
@@ -80,11 +87,10 @@ private:
     if (isa<UseOp>(op) && after("autodiff"))
       return broken(op) << "is not materialized";
     if (auto parameter = dyn_cast<ParameterOp>(op)) {
-      bool used = !after("pipeline") ||
-                  !SymbolTable::symbolKnownUseEmpty(op, getOperation());
-      if (used && after("pipeline") && !parameter.getHome())
+      bool isUsed = used.contains(parameter.getSymNameAttr());
+      if (isUsed && after("pipeline") && !parameter.getHome())
         return broken(op) << "has no home";
-      if (used && after("shard") && !parameter.getRest())
+      if (isUsed && after("shard") && !parameter.getRest())
         return broken(op) << "has no rest";
     }
     if (after("buffers"))

@@ -86,6 +86,7 @@ galv::deriveAssignment(const FactorRule &rule, TypeRange operands,
   SmallVector<Origin> origins(rule.factors.size());
   Attribute mesh;
   Origin flatOrigin;
+  std::optional<TensorFactors> flatDims;
 
   auto read = [&](bool isResult, int index, Type type,
                   const TensorFactors &dims) -> LogicalResult {
@@ -136,6 +137,16 @@ galv::deriveAssignment(const FactorRule &rule, TypeRange operands,
                          << " is flattened over "
                          << name(*placement, placement->flat)
                          << ", which this operation does not take";
+    if (!placement->flat.empty()) {
+      // Flattened values correspond element by element only in one shape.
+      if (!flatDims)
+        flatDims = dims;
+      else if (*flatDims != dims)
+        return emitError() << (isResult ? "result " : "operand ") << index
+                           << " is flattened, and so is "
+                           << (flatOrigin.isResult ? "result " : "operand ")
+                           << flatOrigin.tensor << " of another shape";
+    }
     if (flatOrigin.tensor < 0) {
       flatOrigin = {isResult, index, 0};
       assignment.flat = placement->flat;
@@ -187,6 +198,9 @@ galv::checkTerms(const FactorRule &rule, const Assignment &assignment,
   };
   for (auto [r, type] : llvm::enumerate(results)) {
     Placement result = *Placement::of(type);
+    if (result.partialMax)
+      return emitError() << "result " << r << " is " << describe(result)
+                         << ", but an operation's results are sums";
     if (rule.terms[r].empty() && !result.partial.empty())
       return emitError() << "result " << r << " is " << describe(result)
                          << ", but nothing makes it partial";
@@ -280,11 +294,21 @@ std::optional<Placement> galv::getPlacement(const FactorRule &rule,
 
 LogicalResult galv::verifyFactorRule(Operation *op) {
   auto emitError = [&]() { return op->emitOpError(); };
+  FloatType floatType;
   for (Type type : llvm::concat<const Type>(
            SmallVector<Type>(op->getOperandTypes()),
            SmallVector<Type>(op->getResultTypes()))) {
-    if (!isa<RankedTensorType>(type))
-      return emitError() << "takes and gives ranked tensors, not " << type;
+    auto tensor = dyn_cast<RankedTensorType>(type);
+    if (!tensor || !tensor.hasStaticShape() ||
+        llvm::is_contained(tensor.getShape(), 0))
+      return emitError() << "takes and gives tensors of fixed, non-zero sizes, "
+                         << "not " << type;
+    if (auto element = dyn_cast<FloatType>(tensor.getElementType())) {
+      if (floatType && floatType != element)
+        return emitError() << "mixes element types " << floatType << " and "
+                           << element;
+      floatType = element;
+    }
     if (failed(verifyPlacedType(emitError, type)))
       return failure();
   }

@@ -167,7 +167,8 @@ def Galv_AccumulateOp : Galv_Op<"accumulate",
   let assemblyFormat = "($values^ `:` type($values))? attr-dict";
 }
 
-def Galv_UseOp : Galv_Op<"use", [Pure]> {
+def Galv_UseOp : Galv_Op<"use",
+    [Pure, DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
   let summary = "A parameter as its block wants it";
   let description = [{
     The parameter in the compute type and in the placement of its use, which
@@ -274,7 +275,8 @@ def Galv_StageOp : Galv_Op<"stage", [Symbol]> {
 }
 
 def Galv_PhaseOp : Galv_Op<"phase",
-    [IsolatedFromAbove, SingleBlock, RecursiveMemoryEffects]> {
+    [DeclareOpInterfaceMethods<SymbolUserOpInterface>,
+     IsolatedFromAbove, SingleBlock, RecursiveMemoryEffects]> {
   let summary = "What one stage does in a part of the step";
   let description = [{
     `name` is `begin`, `forward`, `backward` or `finish`. Operands are values on
@@ -376,6 +378,7 @@ def Galv_StepOp : Galv_Op<"step",
                        I64Attr:$microbatches, StrAttr:$schedule);
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = "$sym_name attr-dict-with-keyword $body";
+  let hasVerifier = 1;
 }
 
 //===----------------------------------------------------------------------===//
@@ -383,7 +386,8 @@ def Galv_StepOp : Galv_Op<"step",
 //===----------------------------------------------------------------------===//
 
 def Galv_MaterializeOp : Galv_Op<"materialize",
-    [MemoryEffects<[MemRead<Galv_ParameterStore>]>]> {
+    [DeclareOpInterfaceMethods<SymbolUserOpInterface>,
+     MemoryEffects<[MemRead<Galv_ParameterStore>]>]> {
   let summary = "A parameter from rest to use";
   let description = [{
     Reads the parameter at rest, casts it once and goes to the placement of its
@@ -414,7 +418,8 @@ def Galv_MaterializeOp : Galv_Op<"materialize",
 }
 
 def Galv_RefreshOp : Galv_Op<"refresh",
-    [MemoryEffects<[MemWrite<Galv_ParameterStore>]>]> {
+    [DeclareOpInterfaceMethods<SymbolUserOpInterface>,
+     MemoryEffects<[MemWrite<Galv_ParameterStore>]>]> {
   let summary = "Write a copy of a parameter that has its home elsewhere";
   let description = [{
     Once a step, before the copy is read.

@@ -66,10 +66,57 @@ LogicalResult ParameterOp::verify() {
 // Model and microbatches
 //===----------------------------------------------------------------------===//
 
+/// What the strategy wrote: a strategy for the embedding, each layer and the
+/// head, on axes of the mesh and stages that are there.
+static LogicalResult verifyStrategy(Operation *op, MeshAttr mesh,
+                                    ArrayAttr blocks, int64_t layers,
+                                    int64_t stages, StringRef schedule) {
+  if (static_cast<int64_t>(blocks.size()) != layers + 2)
+    return op->emitOpError("has ")
+           << blocks.size() << " block strategies for " << layers
+           << " layers, an embedding and a head";
+  if (schedule != "gpipe" && schedule != "1f1b")
+    return op->emitOpError("schedule \"")
+           << schedule << "\" is not gpipe or 1f1b";
+  for (auto [i, attr] : llvm::enumerate(blocks)) {
+    auto strategy = dyn_cast<BlockStrategyAttr>(attr);
+    if (!strategy)
+      return op->emitOpError("block ") << i << " has " << attr
+                                       << ", which is no strategy";
+    if (strategy.getStage() < 0 || strategy.getStage() >= stages)
+      return op->emitOpError("block ")
+             << i << " is on stage " << strategy.getStage() << " of "
+             << stages;
+    for (ArrayRef<int32_t> axes : {strategy.getData(), strategy.getTensor()})
+      for (int32_t axis : axes)
+        if (axis < 0 || axis >= static_cast<int32_t>(mesh.getSpaceAxes()))
+          return op->emitOpError("block ")
+                 << i << " is split over axis number " << axis
+                 << ", which mesh " << mesh << " lacks";
+  }
+  return success();
+}
+
 LogicalResult ModelOp::verify() {
   Block &body = getBody().front();
   if (body.empty() || !isa<YieldOp>(body.back()))
     return emitOpError("does not end in galv.yield");
+  if (!getMesh())
+    return success();
+  if (!getBlocks() || !getStages() || !getMicrobatches() || !getSchedule())
+    return emitOpError("has a mesh, but not all of blocks, stages, "
+                       "microbatches and schedule");
+  return verifyStrategy(*this, *getMesh(), *getBlocks(), getLayers(),
+                        *getStages(), *getSchedule());
+}
+
+LogicalResult StepOp::verify() {
+  if (failed(verifyStrategy(*this, getMesh(), getBlocks(), getLayers(),
+                            getStages(), getSchedule())))
+    return failure();
+  for (Operation &op : getBody().front())
+    if (!isa<PhaseOp, TransferOp, MicrobatchesOp>(op))
+      return op.emitOpError("stands in a step outside of its phases");
   return success();
 }
 
@@ -233,6 +280,9 @@ LogicalResult TransferOp::verify() {
   if (from.getValue() != to.getValue())
     return emitOpError() << "sends " << from.getValue() << ", but receives "
                          << to.getValue();
+  std::optional<Placement> placement = Placement::of(from.getValue());
+  if (placement && !placement->partial.empty())
+    return emitOpError() << "sends a partial sum: " << describe(*placement);
   return verifyPlacedType([&] { return emitOpError(); }, from);
 }
 
@@ -288,6 +338,40 @@ void PhaseOp::print(OpAsmPrinter &printer) {
   printer.printRegion(getBody(), /*printEntryBlockArgs=*/false);
 }
 
+/// The first time axis in a type.
+static std::optional<StringRef> findTimeAxis(Type type) {
+  std::optional<Placement> placement = Placement::of(type);
+  if (!placement)
+    return std::nullopt;
+  MeshAttr mesh = placement->getMesh();
+  for (unsigned axis = mesh.getSpaceAxes(); axis < mesh.getNumAxes(); ++axis)
+    if (placement->isSplitOver(axis) || placement->isPartialOver(axis))
+      return mesh.getName(axis);
+  return std::nullopt;
+}
+
+LogicalResult PhaseOp::verifySymbolUses(SymbolTableCollection &tables) {
+  Operation *module = (*this)->getParentOfType<ModuleOp>();
+  auto stage = dyn_cast_or_null<StageOp>(
+      module ? tables.lookupSymbolIn(module, getStageAttr()) : nullptr);
+  if (!stage)
+    return emitOpError() << "runs on " << getStageAttr()
+                         << ", which is not a stage";
+  for (Type type : llvm::concat<const Type>(SmallVector<Type>(getOperandTypes()),
+                                            SmallVector<Type>(getResultTypes()))) {
+    std::optional<Placement> placement =
+        Placement::of(cast<OnType>(type).getValue());
+    if (placement && placement->mesh != stage.getMesh()) {
+      InFlightDiagnostic diag = emitOpError()
+                                << "holds a value on mesh " << placement->mesh;
+      diag.attachNote(stage.getLoc())
+          << "the stage has mesh " << stage.getMesh();
+      return diag;
+    }
+  }
+  return success();
+}
+
 LogicalResult PhaseOp::verify() {
   StringRef name = getName();
   if (name != "begin" && name != "forward" && name != "backward" &&
@@ -305,15 +389,9 @@ LogicalResult PhaseOp::verify() {
     if (on.getValue() != inner)
       return emitOpError() << what << ' ' << index << " is " << on.getValue()
                            << " outside and " << inner << " inside";
-    std::optional<Placement> placement = Placement::of(inner);
-    if (placement && !inTime)
-      for (unsigned axis = placement->getMesh().getSpaceAxes();
-           axis < placement->getMesh().getNumAxes(); ++axis)
-        if (placement->isSplitOver(axis) || placement->isPartialOver(axis))
-          return emitOpError()
-                 << what << ' ' << index << " knows time axis '"
-                 << placement->getMesh().getName(axis) << "' in phase "
-                 << name;
+    if (!inTime && findTimeAxis(inner))
+      return emitOpError() << what << ' ' << index << " knows time axis '"
+                           << *findTimeAxis(inner) << "' in phase " << name;
     return success();
   };
   Block &body = getBody().front();
@@ -324,6 +402,12 @@ LogicalResult PhaseOp::verify() {
     if (failed(check("operand", i, cast<OnType>(getOperand(i).getType()),
                      body.getArgument(i).getType())))
       return failure();
+  if (!inTime)
+    for (Operation &op : body)
+      for (Type type : op.getResultTypes())
+        if (std::optional<StringRef> axis = findTimeAxis(type))
+          return op.emitOpError() << "knows time axis '" << *axis
+                                  << "' in phase " << name;
   auto yield = dyn_cast<YieldOp>(body.getTerminator());
   if (!yield || yield.getNumOperands() != getNumResults())
     return emitOpError() << "has " << getNumResults()
@@ -346,6 +430,42 @@ static LogicalResult verifyReplicatedScalar(Operation *op, Type type) {
   if (tensor.getRank() != 0 || (placement && !placement->partial.empty()))
     return op->emitOpError("takes a replicated scalar, not ") << type;
   return success();
+}
+
+/// `type` is that of a parameter's value: its shape, and nothing partial.
+static LogicalResult verifyParameterValue(Operation *op,
+                                          FlatSymbolRefAttr name, Type type,
+                                          SymbolTableCollection &tables) {
+  auto parameter = tables.lookupNearestSymbolFrom<ParameterOp>(op, name);
+  if (!parameter)
+    return op->emitOpError("names ") << name << ", which is not a parameter";
+  auto tensor = cast<RankedTensorType>(type);
+  std::optional<Placement> placement = Placement::of(tensor);
+  if (placement && !placement->partial.empty())
+    return op->emitOpError("makes a partial sum of a parameter: ")
+           << describe(*placement);
+  // On local shapes the parameter's global one does not compare.
+  bool local = !placement && parameter.getRest();
+  if (!local && tensor.getShape() != parameter.getTensorType().getShape()) {
+    InFlightDiagnostic diag = op->emitOpError("has type ") << tensor;
+    diag.attachNote(parameter.getLoc())
+        << "the parameter is " << parameter.getTensorType();
+    return diag;
+  }
+  return success();
+}
+
+LogicalResult UseOp::verifySymbolUses(SymbolTableCollection &tables) {
+  return verifyParameterValue(*this, getParameterAttr(), getType(), tables);
+}
+
+LogicalResult MaterializeOp::verifySymbolUses(SymbolTableCollection &tables) {
+  return verifyParameterValue(*this, getParameterAttr(), getType(), tables);
+}
+
+LogicalResult RefreshOp::verifySymbolUses(SymbolTableCollection &tables) {
+  return verifyParameterValue(*this, getParameterAttr(), getValue().getType(),
+                              tables);
 }
 
 LogicalResult UpdateOp::verifySymbolUses(SymbolTableCollection &tables) {

@@ -9,10 +9,11 @@ using namespace galv;
 
 std::string galv::abstractLayer(StringRef path, StringRef prefix,
                                 int64_t layer) {
-  std::string head = (prefix + "." + Twine(layer) + ".").str();
-  if (!path.starts_with(head))
+  std::string head = (prefix + "." + Twine(layer)).str();
+  StringRef rest = path;
+  if (!rest.consume_front(head) || (!rest.empty() && rest.front() != '.'))
     return path.str();
-  return (prefix + ".{layer}." + path.drop_front(head.size())).str();
+  return (prefix + ".{layer}" + rest).str();
 }
 
 /// The function's text without its name: equal functions have equal text.

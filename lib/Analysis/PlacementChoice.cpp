@@ -26,6 +26,7 @@ public:
 
 private:
   LogicalResult collectOptions();
+  LogicalResult emitIndivisible(size_t operand, const Placement &version);
   void enumerate(size_t axis);
   void evaluate();
   bool wantPartials(PlacementChoice &candidate);
@@ -79,18 +80,27 @@ static bool addOptions(const FactorRule &rule, const TensorFactors &dims,
   return fits;
 }
 
+/// A compound dimension (heads and their elements) is split unevenly.
+LogicalResult Chooser::emitIndivisible(size_t o, const Placement &version) {
+  InFlightDiagnostic diag = op->emitError()
+                            << getModulePath(op) << ": operand " << o << " is "
+                            << describe(version);
+  for (auto [factors, split] :
+       llvm::zip_equal(rule.operands[o], version.dims))
+    if (factors.size() > 1 && !split.axes.empty())
+      diag << ", but its " << rule.factors[factors.front()].size
+           << " heads are not divisible by "
+           << version.product(split.axes);
+  return diag;
+}
+
 LogicalResult Chooser::collectOptions() {
   options.resize(mesh.getNumAxes());
   roles.assign(mesh.getNumAxes(), unused);
   for (auto [o, state] : llvm::enumerate(operands))
     for (const Placement &version : state.versions)
       if (!addOptions(rule, rule.operands[o], version, options))
-        return op->emitError()
-               << getModulePath(op) << ": operand " << o << " is "
-               << describe(version) << ", but the "
-               << rule.factors[rule.operands[o].back().front()].size
-               << " parts ('" << rule.factors[rule.operands[o].back().front()].name
-               << "') of its last dimension are not divisible by these ranks";
+        return emitIndivisible(o, version);
   for (auto [r, state] : llvm::enumerate(results))
     if (state.fixed)
       addOptions(rule, rule.results[r], *state.fixed, options);

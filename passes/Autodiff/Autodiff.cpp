@@ -95,6 +95,8 @@ private:
 
 struct Autodiff : galv::impl::AutodiffPassBase<Autodiff> {
   void runOnOperation() override {
+    if (failed(requireSteps(getOperation())))
+      return signalPassFailure();
     SymbolTable symbols(getOperation());
     Outliner outliner(getOperation());
     for (StepOp step : getOperation().getOps<StepOp>())
@@ -437,8 +439,12 @@ LogicalResult StepDerivative::buildBackward(int64_t stage) {
     }
     for (Value kept : current.kept)
       operands.push_back(phase->getArgument(forward.getResult(kept)));
-    for (Value operand : call.getOperands())
-      if (auto use = operand.getDefiningOp<UseOp>()) {
+    for (auto [operand, reads] :
+         llvm::zip_equal(call.getOperands().drop_front(
+                             derivative.numActivations),
+                         derivative.backwardReads))
+      if (reads) {
+        auto use = operand.getDefiningOp<UseOp>();
         ParameterState &state = getState(use.getParameter());
         operands.push_back(
             state.use ? phase->getArgument(state.use)

@@ -272,11 +272,18 @@ func::FuncOp Differentiation::cutBackward() {
   func::ReturnOp::create(at, block.getLoc(), returned);
   function.setFunctionType(builder.getFunctionType(
       entry->getArgumentTypes(), ValueRange(returned).getTypes()));
-  for (unsigned i = derivative.numActivations; i < block.getNumArguments(); ++i)
-    function.setArgAttr(i - derivative.numActivations + results.size() +
-                            keptValues.size(),
-                        parameterAttrName,
-                        block.getArgAttr(i, parameterAttrName));
+  unsigned argument = results.size() + keptValues.size();
+  for (unsigned i = derivative.numActivations; i < block.getNumArguments();
+       ++i) {
+    // A use that the backward does not read (a bias) is not brought there.
+    bool reads = !entry->getArgument(argument).use_empty();
+    derivative.backwardReads.push_back(reads);
+    if (reads)
+      function.setArgAttr(argument++, parameterAttrName,
+                          block.getArgAttr(i, parameterAttrName));
+    else
+      (void)function.eraseArgument(argument);
+  }
   return function;
 }
 

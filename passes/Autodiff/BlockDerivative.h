@@ -13,7 +13,7 @@ namespace galv {
 /// The forward has the block's arguments; its results are the block's, then the
 /// values kept for the backward that are neither arguments nor results.
 /// The backward takes the cotangents of the block's results, the kept values in
-/// the order of `kept`, and the uses; it gives the cotangents of the
+/// the order of `kept`, and the uses that it reads; it gives the cotangents of the
 /// activations, then the gradients of the uses.
 struct BlockDerivative {
   /// Where a kept value is at hand in the forward's caller.
@@ -24,6 +24,7 @@ struct BlockDerivative {
   mlir::func::FuncOp forward, backward;
   llvm::SmallVector<Kept> kept;
   unsigned numActivations = 0; // leading arguments that are not uses
+  llvm::SmallVector<bool> backwardReads; // for each use
 };
 
 /// The type of the cotangent that a block's result gets: the result's own, but

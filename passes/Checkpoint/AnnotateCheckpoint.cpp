@@ -14,6 +14,8 @@ namespace {
 struct AnnotateCheckpoint
     : galv::impl::AnnotateCheckpointPassBase<AnnotateCheckpoint> {
   void runOnOperation() override {
+    if (failed(requireSteps(getOperation())))
+      return signalPassFailure();
     for (StepOp step : getOperation().getOps<StepOp>())
       step.walk([&](CallOp call) {
         auto strategy =

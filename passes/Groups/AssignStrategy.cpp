@@ -117,6 +117,8 @@ LogicalResult AssignStrategy::tagOperations(ModelOp model) {
 LogicalResult AssignStrategy::assign(ModelOp model) {
   if (model.getMesh())
     return model.emitError("has a strategy already");
+  if (this->strategy.empty())
+    return model.emitError("needs a strategy file: option strategy=<file>");
   int64_t layers = model.getLayers();
   FailureOr<Strategy> strategy = readStrategy(
       &getContext(), this->strategy, layers,

@@ -34,6 +34,15 @@ LogicalResult ShardDataParallel::shard(StepOp step, SymbolTable &symbols) {
       return WalkResult::advance();
     auto strategy = cast<BlockStrategyAttr>(step.getBlocks()[call.getBlock()]);
     auto type = cast<RankedTensorType>(use.getResult().getType());
+    // A copy rests as its home does; the home's stage comes first.
+    if (parameter.getCopyOf()) {
+      auto home = symbols.lookup<ParameterOp>(*parameter.getCopyOf());
+      if (home && home.getRest()) {
+        parameter.setRestAttr(home.getRestAttr());
+        parameter.setZero(home.getZero());
+        return WalkResult::advance();
+      }
+    }
     Placement rest = *Placement::of(type);
     if (strategy.getZero() > 0)
       for (int32_t axis : strategy.getData())
@@ -51,6 +60,8 @@ LogicalResult ShardDataParallel::shard(StepOp step, SymbolTable &symbols) {
 }
 
 void ShardDataParallel::runOnOperation() {
+  if (failed(requireSteps(getOperation())))
+    return signalPassFailure();
   SymbolTable symbols(getOperation());
   for (StepOp step : getOperation().getOps<StepOp>())
     if (failed(shard(step, symbols)))
