@@ -26,18 +26,22 @@ target_include_directories(galv_mlir SYSTEM INTERFACE ${MLIR_INCLUDE_DIRS})
 separate_arguments(_definitions NATIVE_COMMAND ${LLVM_DEFINITIONS})
 target_compile_options(galv_mlir INTERFACE ${_definitions})
 
-function(_galv_pch target)
+# Two precompiled headers: MLIR's, for the dialects, and MLIR's with the
+# dialects' own, for everything behind them (DIALECTS), where parsing the
+# generated operations would otherwise be most of the time of a file. A change
+# of a .td file rebuilds those anyway.
+function(_galv_pch target pch header)
   if(NOT GALV_PCH)
     return()
   endif()
-  if(NOT TARGET galv_pch)
-    file(GENERATE OUTPUT ${PROJECT_BINARY_DIR}/galv_pch.cpp CONTENT "")
-    add_library(galv_pch OBJECT ${PROJECT_BINARY_DIR}/galv_pch.cpp)
-    target_link_libraries(galv_pch PRIVATE galv_mlir)
-    target_precompile_headers(galv_pch PRIVATE
-      ${PROJECT_SOURCE_DIR}/include/galv/Pch.h)
+  if(NOT TARGET ${pch})
+    file(GENERATE OUTPUT ${PROJECT_BINARY_DIR}/${pch}.cpp CONTENT "")
+    add_library(${pch} OBJECT ${PROJECT_BINARY_DIR}/${pch}.cpp)
+    target_link_libraries(${pch} PRIVATE galv_mlir)
+    target_precompile_headers(${pch} PRIVATE
+      ${PROJECT_SOURCE_DIR}/include/galv/${header})
   endif()
-  target_precompile_headers(${target} REUSE_FROM galv_pch)
+  target_precompile_headers(${target} REUSE_FROM ${pch})
 endfunction()
 
 macro(_galv_target name)
@@ -45,23 +49,31 @@ macro(_galv_target name)
   if(ARG_DEPENDS)
     add_dependencies(${name} ${ARG_DEPENDS})
   endif()
-  _galv_pch(${name})
+  if(ARG_DIALECTS)
+    _galv_pch(${name} galv_dialect_pch DialectPch.h)
+    if(TARGET galv_dialect_pch)
+      add_dependencies(galv_dialect_pch GalvIncGen CommIncGen RankIncGen)
+    endif()
+  else()
+    _galv_pch(${name} galv_pch Pch.h)
+  endif()
 endmacro()
 
 # galv_library(Name SRCS a.cpp .. [DEPENDS FooIncGen ..] [LINK <ours> ..]
 #              [MLIR <archives> ..])
-# A static library of the compiler. DEPENDS names tablegen targets; a library
+# A static library of the compiler. DIALECTS: it works on galv's own dialects.
+# DEPENDS names tablegen targets; a library
 # that includes another dialect's header needs that dialect's too (a library in
 # LINK brings the order, for it is built after the library's own DEPENDS).
 function(galv_library name)
-  cmake_parse_arguments(ARG "" "" "SRCS;DEPENDS;LINK;MLIR" ${ARGN})
+  cmake_parse_arguments(ARG "DIALECTS" "" "SRCS;DEPENDS;LINK;MLIR" ${ARGN})
   add_library(${name} STATIC ${ARG_SRCS})
   _galv_target(${name})
 endfunction()
 
 # galv_tool(galv-opt SRCS .. LINK .. MLIR ..): an executable in build/bin.
 function(galv_tool name)
-  cmake_parse_arguments(ARG "" "" "SRCS;DEPENDS;LINK;MLIR" ${ARGN})
+  cmake_parse_arguments(ARG "DIALECTS" "" "SRCS;DEPENDS;LINK;MLIR" ${ARGN})
   add_executable(${name} ${ARG_SRCS})
   _galv_target(${name})
 endfunction()
@@ -69,7 +81,7 @@ endfunction()
 # galv_unittest(Name SRCS .. LINK .. MLIR ..): a GoogleTest program of the
 # compiler; each of its cases is a ctest entry `Unit.<case>`.
 function(galv_unittest name)
-  cmake_parse_arguments(ARG "" "" "SRCS;DEPENDS;LINK;MLIR" ${ARGN})
+  cmake_parse_arguments(ARG "DIALECTS" "" "SRCS;DEPENDS;LINK;MLIR" ${ARGN})
   add_executable(${name} ${ARG_SRCS})
   _galv_target(${name})
   _galv_register_unittest(${name})
