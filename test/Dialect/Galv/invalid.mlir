@@ -494,7 +494,7 @@ func.func @f(%x: tensor<8x64x128xf32, #F>, %w: tensor<8x64x128xf32, #P>) {
 #p = #galv.placement<#mesh, [{m, a}, {}], partial = max {b}>
 module attributes {galv.placed} {
 func.func @f(%x: tensor<8x64xf32, #p>, %w: tensor<8x64xf32, #p>) {
-  // expected-error @+1 {{'galv.add' op operand 0 is a partial sum over 'b' ([{m, a}, {}] partial max {b}), but result 0 is not linear in it}}
+  // expected-error @+1 {{'galv.add' op result 0 is [{m, a}, {}] partial max {b}, but an operation's results are sums}}
   %0 = galv.add %x, %w : (tensor<8x64xf32, #p>, tensor<8x64xf32, #p>) -> tensor<8x64xf32, #p>
   return
 }
@@ -1332,8 +1332,8 @@ func.func @f(%x: !galv.on<@second, tensor<512x128xf32, #p>>) {
 galv.stage @first #mesh {first_rank = 0, index = 0}
 galv.stage @second #mesh {first_rank = 4, index = 1}
 func.func @f() {
-  // expected-error @+1 {{'galv.phase' op result 0 knows time axis 'm' in phase begin}}
   %0 = galv.phase "begin" on @second() -> !galv.on<@second, tensor<8x64xi64, #p>> {
+    // expected-error @+1 {{'galv.input' op knows time axis 'm' in phase begin}}
     %labels = galv.input {name = "labels"} : () -> tensor<8x64xi64, #p>
     galv.yield %labels : tensor<8x64xi64, #p>
   }

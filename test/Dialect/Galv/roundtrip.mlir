@@ -218,7 +218,9 @@ module attributes {galv.placed} {
   galv.step @train attributes {
       batch = 8, sequence = 64, vocabulary = 257, layers = 1, layer_prefix = "h",
       configuration = "{}", mesh = #mesh, stages = 2, microbatches = 4, schedule = "1f1b",
-      blocks = [#galv.strategy<stage = 0, data = [0], tensor = [1], sequence = true, zero = 3, recompute = false>]} {
+      blocks = [#galv.strategy<stage = 0, data = [0], tensor = [1], sequence = true, zero = 3, recompute = false>,
+                #galv.strategy<stage = 0, data = [0], tensor = [1], sequence = true, zero = 3, recompute = false>,
+                #galv.strategy<stage = 0, data = [0], tensor = [1], sequence = true, zero = 3, recompute = false>]} {
     // CHECK: %[[REST:.*]] = galv.phase "begin" on @first() -> !galv.on<@first, tensor<512x128xf32, #[[FLAT]]>> {
     %rest = galv.phase "begin" on @first() -> !galv.on<@first, tensor<512x128xf32, #flat>> {
       // CHECK: galv.materialize @up : tensor<512x128xf32, #[[FLAT]]>
