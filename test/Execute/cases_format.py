@@ -9,7 +9,7 @@ import lit.formats
 import lit.Test
 import lit.util
 
-SCRIPTS = ("pytorch", "matrix", "faults", "conformance", "options")
+SCRIPTS = ("pytorch", "matrix", "faults", "drawn", "conformance", "options")
 FOLDER = os.path.dirname(os.path.abspath(__file__))
 
 
