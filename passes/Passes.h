@@ -19,7 +19,8 @@ namespace galv {
 /// Fails, with an error, where a model has not become a step yet.
 inline mlir::LogicalResult requireSteps(mlir::ModuleOp module) {
   for (ModelOp model : module.getOps<ModelOp>())
-    return model.emitError("is not a step yet: galv-stage-pipeline comes first");
+    return model.emitError(
+        "is not a step yet: galv-stage-pipeline comes first");
   return mlir::success();
 }
 

@@ -20,16 +20,16 @@
 
 #include "passes/Pipelines.h"
 #include "dialects/Rank/Rank.h"
-#include "passes/Passes.h"
 #include "mlir/Pass/PassRegistry.h"
+#include "passes/Passes.h"
 
 using namespace mlir;
 using namespace galv;
 
 static constexpr llvm::StringLiteral phaseNames[] = {
-    "precision", "groups",     "tensor-parallel", "sequential", "redistribute",
-    "pipeline",  "shard",      "checkpoint",      "autodiff",   "fuse",
-    "localise",  "schedule",   "overlap",         "buffers"};
+    "precision", "groups",   "tensor-parallel", "sequential", "redistribute",
+    "pipeline",  "shard",    "checkpoint",      "autodiff",   "fuse",
+    "localise",  "schedule", "overlap",         "buffers"};
 
 ArrayRef<llvm::StringLiteral> galv::getPhaseNames() { return phaseNames; }
 
@@ -96,8 +96,7 @@ struct PipelineOptions : PassPipelineOptions<PipelineOptions> {
   Option<int64_t> ranks{*this, "ranks", llvm::cl::desc("ranks of the job"),
                         llvm::cl::init(0)};
   Option<int64_t> galvatronVersion{*this, "galvatron-version",
-                                   llvm::cl::desc("2 or 3"),
-                                   llvm::cl::init(3)};
+                                   llvm::cl::desc("2 or 3"), llvm::cl::init(3)};
   Option<std::string> from{*this, "from", llvm::cl::desc("first phase")};
   Option<std::string> to{*this, "to", llvm::cl::desc("last phase")};
 
@@ -112,9 +111,8 @@ void galv::registerGalvPipelines() {
       "galv-pipeline", "All phases from import to buffers",
       [](OpPassManager &manager, const PipelineOptions &options) {
         if (failed(addPhases(manager, options.get(), options.from, options.to)))
-          llvm::errs()
-              << "error: no phase from '" << options.from << "' to '" << options.to
-              << "'\n";
+          llvm::errs() << "error: no phase from '" << options.from << "' to '"
+                       << options.to << "'\n";
       });
   for (StringRef name : phaseNames)
     PassPipelineRegistration<PipelineOptions>(

@@ -1,6 +1,7 @@
 //===- VerifyContract.cpp - what a phase leaves true ----------------------===//
 
 #include "dialects/Rank/Rank.h"
+#include "lib/Analysis/PipelineOrder.h"
 #include "passes/Passes.h"
 
 namespace galv {
@@ -18,7 +19,7 @@ struct VerifyContract : galv::impl::VerifyContractPassBase<VerifyContract> {
   void runOnOperation() override {
     // One walk: asking for each parameter would be quadratic.
     used.clear();
-    if (auto uses = SymbolTable::getSymbolUses(getOperation()))
+    if (auto uses = SymbolTable::getSymbolUses(&getOperation().getBodyRegion()))
       for (SymbolTable::SymbolUse use : *uses)
         used.insert(use.getSymbolRef().getRootReference());
     WalkResult walked = getOperation().walk([&](Operation *op) {
@@ -35,10 +36,10 @@ private:
 
   bool after(StringRef name) {
     static constexpr llvm::StringLiteral order[] = {
-        "precision", "groups",   "tensor-parallel", "sequential",
-        "redistribute", "pipeline", "shard",      "checkpoint",
-        "autodiff",  "fuse",     "localise",        "schedule",
-        "overlap",   "buffers"};
+        "precision",    "groups",   "tensor-parallel", "sequential",
+        "redistribute", "pipeline", "shard",           "checkpoint",
+        "autodiff",     "fuse",     "localise",        "schedule",
+        "overlap",      "buffers"};
     return llvm::find(order, phase.getValue()) >= llvm::find(order, name);
   }
   InFlightDiagnostic broken(Operation *op) {
@@ -111,7 +112,34 @@ private:
       for (auto stage : program.getOps<rank::StageOp>())
         if (stage.getOrder().empty())
           return broken(stage) << "has no order";
+    for (auto program : module.getOps<rank::ProgramOp>())
+      if (failed(verifyOrder(program)))
+        return failure();
     return success();
+  }
+
+  /// All stages run together to their end: every send meets its receive.
+  LogicalResult verifyOrder(rank::ProgramOp program) {
+    SmallVector<StageOrder> orders;
+    for (auto stage : program.getOps<rank::StageOp>()) {
+      StageOrder &order = orders.emplace_back();
+      order.name = stage.getSymName().str();
+      for (auto transfer : stage.getOps<rank::TransferOp>())
+        order.transfers.push_back({transfer.getSend(),
+                                   static_cast<int64_t>(transfer.getPeer()),
+                                   static_cast<int64_t>(transfer.getTag())});
+      for (auto action : stage.getOrder().getAsRange<rank::ActionAttr>())
+        order.actions.push_back(
+            {action.getRun(), SmallVector<int32_t, 2>(action.getNumbers()),
+             SmallVector<int32_t, 2>(action.getMicrobatches())});
+    }
+    for (const StageOrder &order : orders)
+      for (const TransferSide &side : order.transfers)
+        if (side.peer < 0 || side.peer >= static_cast<int64_t>(orders.size()))
+          return broken(program)
+                 << "has a transfer of " << order.name << " with stage "
+                 << side.peer << " of " << orders.size();
+    return simulatePipeline(orders, [&] { return broken(program); });
   }
 };
 } // namespace

@@ -153,13 +153,12 @@ LogicalResult AllToAllOp::verify() {
   SmallVector<int64_t> shape(from.getShape());
   shape[gather] *= n;
   if (shape[split] % n != 0)
-    return emitOpError("dimension ") << split << " of " << from
-                                     << " is not divisible by " << n;
+    return emitOpError("dimension ")
+           << split << " of " << from << " is not divisible by " << n;
   shape[split] /= n;
   if (ArrayRef<int64_t>(shape) != to.getShape())
-    return emitOpError("operand ")
-           << from << " does not give result " << to << " over " << n
-           << " ranks";
+    return emitOpError("operand ") << from << " does not give result " << to
+                                   << " over " << n << " ranks";
   return success();
 }
 
@@ -196,8 +195,7 @@ LogicalResult UnpadOp::verify() {
 LogicalResult ReshapeOp::verify() {
   if (in(*this).getNumElements() != out(*this).getNumElements() ||
       in(*this).getElementType() != out(*this).getElementType())
-    return emitOpError("operand ")
-           << in(*this) << " and result " << out(*this)
-           << " hold different elements";
+    return emitOpError("operand ") << in(*this) << " and result " << out(*this)
+                                   << " hold different elements";
   return success();
 }

@@ -164,8 +164,8 @@ Attribute PlacementAttr::parse(AsmParser &parser, Type) {
     if (word == "partial") {
       partialMax = succeeded(parser.parseOptionalKeyword("max"));
     } else if (word != "flat") {
-      parser.emitError(wordLoc) << "expected flat or partial, not '" << word
-                                << "'";
+      parser.emitError(wordLoc)
+          << "expected flat or partial, not '" << word << "'";
       return {};
     }
     if (parseAxes(parser, mesh, word == "flat" ? flat : partial))
@@ -282,11 +282,10 @@ PlacementAttr Placement::getAttr() const {
                             flat, partial, partialMax);
 }
 
-PlacementAttr Placement::getCheckedAttr(
-    function_ref<InFlightDiagnostic()> emitError) const {
+PlacementAttr
+Placement::getCheckedAttr(function_ref<InFlightDiagnostic()> emitError) const {
   return PlacementAttr::getChecked(emitError, mesh.getContext(), getMesh(),
-                                   getSplits(*this), flat, partial,
-                                   partialMax);
+                                   getSplits(*this), flat, partial, partialMax);
 }
 
 LogicalResult

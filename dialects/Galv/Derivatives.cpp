@@ -14,8 +14,9 @@ using namespace galv;
 
 /// Builds an operation for `primal`'s backward, under the same module path.
 template <typename Op>
-static Op buildGradient(OpBuilder &builder, Operation *primal, ValueRange operands,
-                ArrayRef<NamedAttribute> attributes = {}) {
+static Op buildGradient(OpBuilder &builder, Operation *primal,
+                        ValueRange operands,
+                        ArrayRef<NamedAttribute> attributes = {}) {
   Op op = Op::create(builder, primal->getLoc(), operands, attributes);
   for (StringRef name : {moduleAttrName, blockAttrName})
     if (Attribute attr = primal->getDiscardableAttr(name))
@@ -30,7 +31,8 @@ static Value sumLeading(OpBuilder &builder, Operation *primal, Value cotangent,
     return cotangent;
   return buildGradient<SumLeadingOp>(
              builder, primal, cotangent,
-             builder.getNamedAttr("leading", builder.getI64IntegerAttr(leading)))
+             builder.getNamedAttr("leading",
+                                  builder.getI64IntegerAttr(leading)))
       .getResult();
 }
 
@@ -45,11 +47,11 @@ void EmbeddingOp::buildDerivative(OpBuilder &builder, ValueRange cotangents,
   if (!cotangents[0] || !needed[1])
     return;
   int64_t rows = cast<RankedTensorType>(getTable().getType()).getDimSize(0);
-  result[1] = buildGradient<EmbeddingGradientOp>(
-                  builder, *this, {cotangents[0], getIds()},
-                  builder.getNamedAttr("vocabulary",
-                                       builder.getI64IntegerAttr(rows)))
-                  .getResult();
+  result[1] =
+      buildGradient<EmbeddingGradientOp>(
+          builder, *this, {cotangents[0], getIds()},
+          builder.getNamedAttr("vocabulary", builder.getI64IntegerAttr(rows)))
+          .getResult();
 }
 
 void LinearOp::buildDerivative(OpBuilder &builder, ValueRange cotangents,
@@ -61,12 +63,12 @@ void LinearOp::buildDerivative(OpBuilder &builder, ValueRange cotangents,
     return;
   if (needed[0])
     result[0] = buildGradient<LinearInputGradientOp>(builder, *this,
-                                             {cotangent, getWeight()})
+                                                     {cotangent, getWeight()})
                     .getResult();
   if (needed[1])
-    result[1] =
-        buildGradient<LinearWeightGradientOp>(builder, *this, {cotangent, getX()})
-            .getResult();
+    result[1] = buildGradient<LinearWeightGradientOp>(builder, *this,
+                                                      {cotangent, getX()})
+                    .getResult();
   if (getBias() && needed[2])
     result[2] = sumLeading(builder, *this, cotangent, getRank(cotangent) - 1);
 }
@@ -79,11 +81,10 @@ void LayerNormOp::buildDerivative(OpBuilder &builder, ValueRange cotangents,
   if (!cotangent)
     return;
   if (needed[0])
-    result[0] =
-        buildGradient<LayerNormInputGradientOp>(
-            builder, *this,
-            {cotangent, getX(), getWeight(), getMean(), getRstd()})
-            .getResult();
+    result[0] = buildGradient<LayerNormInputGradientOp>(
+                    builder, *this,
+                    {cotangent, getX(), getWeight(), getMean(), getRstd()})
+                    .getResult();
   if (needed[1])
     result[1] = buildGradient<LayerNormWeightGradientOp>(
                     builder, *this, {cotangent, getX(), getMean(), getRstd()})
@@ -97,8 +98,9 @@ void GeluOp::buildDerivative(OpBuilder &builder, ValueRange cotangents,
                              SmallVectorImpl<Value> &result) {
   result.assign(1, Value());
   if (cotangents[0] && needed[0])
-    result[0] = buildGradient<GeluGradientOp>(builder, *this, {cotangents[0], getX()})
-                    .getResult();
+    result[0] =
+        buildGradient<GeluGradientOp>(builder, *this, {cotangents[0], getX()})
+            .getResult();
 }
 
 void AddOp::buildDerivative(OpBuilder &builder, ValueRange cotangents,
@@ -129,15 +131,13 @@ void AttentionOp::buildDerivative(OpBuilder &builder, ValueRange cotangents,
       result[i] = gradient->getResult(i);
 }
 
-void CrossEntropyOp::buildDerivative(OpBuilder &builder,
-                                     ValueRange cotangents,
+void CrossEntropyOp::buildDerivative(OpBuilder &builder, ValueRange cotangents,
                                      ArrayRef<bool> needed,
                                      SmallVectorImpl<Value> &result) {
   result.assign(2, Value());
   if (cotangents[0] && needed[0])
-    result[0] =
-        buildGradient<CrossEntropyGradientOp>(
-            builder, *this,
-            {cotangents[0], getLogits(), getLabels(), getLogSumExp()})
-            .getResult();
+    result[0] = buildGradient<CrossEntropyGradientOp>(
+                    builder, *this,
+                    {cotangents[0], getLogits(), getLabels(), getLogSumExp()})
+                    .getResult();
 }

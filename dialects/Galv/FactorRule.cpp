@@ -48,11 +48,12 @@ static std::string name(const Placement &placement, ArrayRef<int32_t> axes) {
 
 /// Gives the axes of one dimension to its factors: the major factor is filled
 /// first, and no axis straddles two.
-static LogicalResult
-distribute(const FactorRule &rule, const DimensionFactors &factors,
-           const Placement &placement, const Split &split, const Origin &origin,
-           SmallVectorImpl<Axes> &perFactor,
-           function_ref<InFlightDiagnostic()> emitError) {
+static LogicalResult distribute(const FactorRule &rule,
+                                const DimensionFactors &factors,
+                                const Placement &placement, const Split &split,
+                                const Origin &origin,
+                                SmallVectorImpl<Axes> &perFactor,
+                                function_ref<InFlightDiagnostic()> emitError) {
   perFactor.assign(factors.size(), {});
   if (factors.size() == 1) {
     perFactor.front() = split.axes;
@@ -103,19 +104,18 @@ galv::deriveAssignment(const FactorRule &rule, TypeRange operands,
       Origin origin{isResult, index, static_cast<int>(dim)};
       const Split &split = placement->dims[dim];
       SmallVector<Axes> perFactor;
-      if (failed(distribute(rule, factors, *placement, split, origin,
-                            perFactor, emitError)))
+      if (failed(distribute(rule, factors, *placement, split, origin, perFactor,
+                            emitError)))
         return failure();
       for (auto [factor, axes] : llvm::zip_equal(factors, perFactor)) {
         const Factor &info = rule.factors[factor];
         if (info.whole && !axes.empty())
-          return emitError() << name(origin) << " is split over "
-                             << name(*placement, axes) << ", but factor '"
-                             << info.name << "' must stay whole";
-        if (split.pad && !info.pad)
           return emitError()
-                 << name(origin) << " is padded, but factor '" << info.name
-                 << "' cannot be";
+                 << name(origin) << " is split over " << name(*placement, axes)
+                 << ", but factor '" << info.name << "' must stay whole";
+        if (split.pad && !info.pad)
+          return emitError() << name(origin) << " is padded, but factor '"
+                             << info.name << "' cannot be";
         if (origins[factor].tensor < 0) {
           origins[factor] = origin;
           assignment.axes[factor] = axes;
@@ -185,10 +185,10 @@ galv::deriveAssignment(const FactorRule &rule, TypeRange operands,
 // Rule 4
 //===----------------------------------------------------------------------===//
 
-LogicalResult
-galv::checkTerms(const FactorRule &rule, const Assignment &assignment,
-                 TypeRange operands, TypeRange results,
-                 function_ref<InFlightDiagnostic()> emitError) {
+LogicalResult galv::checkTerms(const FactorRule &rule,
+                               const Assignment &assignment, TypeRange operands,
+                               TypeRange results,
+                               function_ref<InFlightDiagnostic()> emitError) {
   SmallVector<Placement> placements;
   for (Type type : operands)
     placements.push_back(*Placement::of(type));
@@ -237,15 +237,14 @@ galv::checkTerms(const FactorRule &rule, const Assignment &assignment,
       llvm::sort(carried);
       for (size_t i = 1; i < carried.size(); ++i)
         if (carried[i] == carried[i - 1])
-          return emitError() << "result " << r
-                             << " would be a partial sum over '"
-                             << axisName(carried[i]) << "' twice";
+          return emitError()
+                 << "result " << r << " would be a partial sum over '"
+                 << axisName(carried[i]) << "' twice";
       if (carried != result.partial) {
         Placement wanted = result;
         wanted.partial = carried;
         return emitError() << "result " << r << " is " << describe(result)
-                           << ", but its operands make it "
-                           << describe(wanted);
+                           << ", but its operands make it " << describe(wanted);
       }
     }
   }
@@ -295,9 +294,9 @@ std::optional<Placement> galv::getPlacement(const FactorRule &rule,
 LogicalResult galv::verifyFactorRule(Operation *op) {
   auto emitError = [&]() { return op->emitOpError(); };
   FloatType floatType;
-  for (Type type : llvm::concat<const Type>(
-           SmallVector<Type>(op->getOperandTypes()),
-           SmallVector<Type>(op->getResultTypes()))) {
+  for (Type type :
+       llvm::concat<const Type>(SmallVector<Type>(op->getOperandTypes()),
+                                SmallVector<Type>(op->getResultTypes()))) {
     auto tensor = dyn_cast<RankedTensorType>(type);
     if (!tensor || !tensor.hasStaticShape() ||
         llvm::is_contained(tensor.getShape(), 0))
@@ -313,13 +312,12 @@ LogicalResult galv::verifyFactorRule(Operation *op) {
       return failure();
   }
   ModuleOp module = op->getParentOfType<ModuleOp>();
-  bool placed =
-      module && module->hasAttr(GalvDialect::placedAttrName);
+  bool placed = module && module->hasAttr(GalvDialect::placedAttrName);
   FailureOr<FactorRule> rule = getFactorRule(op, emitError);
   if (failed(rule))
     return failure();
-  for (auto [r, pair] : llvm::enumerate(
-           llvm::zip_equal(rule->results, op->getResultTypes()))) {
+  for (auto [r, pair] :
+       llvm::enumerate(llvm::zip_equal(rule->results, op->getResultTypes()))) {
     auto [dims, type] = pair;
     auto tensor = cast<RankedTensorType>(type);
     if (static_cast<int64_t>(dims.size()) != tensor.getRank())
@@ -331,10 +329,9 @@ LogicalResult galv::verifyFactorRule(Operation *op) {
         size *= rule->factors[factor].size;
       // A local shape may hold fewer rows than the attribute that gives the
       // global number.
-      bool local = !Placement::of(type) &&
-                   llvm::any_of(factors, [&](int f) {
-                     return rule->factors[f].indexed;
-                   });
+      bool local = !Placement::of(type) && llvm::any_of(factors, [&](int f) {
+        return rule->factors[f].indexed;
+      });
       if (size != tensor.getDimSize(d) && !local)
         return emitError() << "dimension " << d << " of result " << r
                            << " has size " << tensor.getDimSize(d)

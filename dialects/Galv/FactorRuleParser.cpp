@@ -112,8 +112,7 @@ static RuleText parseRule(StringRef text) {
       rule.flat = true;
     } else if (word == "size" || word == "count") {
       for (StringRef pair : words)
-        (word == "size" ? rule.sizes : rule.counts)
-            .push_back(pair.split('='));
+        (word == "size" ? rule.sizes : rule.counts).push_back(pair.split('='));
     } else {
       auto &list = word == "closed"  ? rule.closed
                    : word == "whole" ? rule.whole
@@ -258,8 +257,8 @@ RuleBuilder::build(ArrayRef<RankedTensorType> operands,
             unknown.push_back(factor);
         }
         int64_t size = type.getDimSize(dim);
-        bool fits = unknown.empty() ? known == size
-                                    : known > 0 && size % known == 0;
+        bool fits =
+            unknown.empty() ? known == size : known > 0 && size % known == 0;
         if (!fits)
           return emitError()
                  << "dimension " << dim << " of operand " << index

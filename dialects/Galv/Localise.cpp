@@ -39,11 +39,11 @@ SmallVector<Value> InputOp::localise(OpBuilder &builder, Operation *local,
   auto input = cast<InputOp>(local);
   input.setBatch(type.getDimSize(0));
   input.setSequence(type.getDimSize(1));
-  input.setMicrobatched(llvm::any_of(
-      rows, [&](int32_t axis) { return mesh.isTime(axis); }));
+  input.setMicrobatched(
+      llvm::any_of(rows, [&](int32_t axis) { return mesh.isTime(axis); }));
   input.setRowsAttr(getSpaceGroup(mesh, rows));
-  input.setColumnsAttr(getSpaceGroup(
-      mesh, assignment.axes[getFactor(*this, true, 0, 1)]));
+  input.setColumnsAttr(
+      getSpaceGroup(mesh, assignment.axes[getFactor(*this, true, 0, 1)]));
   return {input.getResult()};
 }
 
@@ -62,17 +62,17 @@ SmallVector<Value> EmbeddingOp::localise(OpBuilder &builder, Operation *local,
   auto embedding = cast<EmbeddingOp>(local);
   embedding.setVocabulary(
       cast<RankedTensorType>(getTable().getType()).getDimSize(0));
-  embedding.setOverAttr(getGroup(
-      getMesh(*this), assignment.axes[getFactor(*this, false, 1, 0)]));
+  embedding.setOverAttr(
+      getGroup(getMesh(*this), assignment.axes[getFactor(*this, false, 1, 0)]));
   return {embedding.getResult()};
 }
 
-SmallVector<Value>
-EmbeddingGradientOp::localise(OpBuilder &builder, Operation *local,
-                              const Assignment &assignment) {
+SmallVector<Value> EmbeddingGradientOp::localise(OpBuilder &builder,
+                                                 Operation *local,
+                                                 const Assignment &assignment) {
   auto gradient = cast<EmbeddingGradientOp>(local);
-  gradient.setOverAttr(getGroup(
-      getMesh(*this), assignment.axes[getFactor(*this, true, 0, 0)]));
+  gradient.setOverAttr(
+      getGroup(getMesh(*this), assignment.axes[getFactor(*this, true, 0, 0)]));
   return {gradient.getResult()};
 }
 
@@ -82,22 +82,22 @@ CrossEntropyGradientOp::localise(OpBuilder &builder, Operation *local,
   auto gradient = cast<CrossEntropyGradientOp>(local);
   auto type = cast<RankedTensorType>(getLogits().getType());
   gradient.setVocabulary(type.getDimSize(type.getRank() - 1));
-  gradient.setOverAttr(
-      getGroup(getMesh(*this), assignment.axes[getFactor(
-                                   *this, false, 1, type.getRank() - 1)]));
+  gradient.setOverAttr(getGroup(
+      getMesh(*this),
+      assignment.axes[getFactor(*this, false, 1, type.getRank() - 1)]));
   return {gradient.getResult()};
 }
 
 /// With a split vocabulary: the maximum, then both sums in one all-reduce.
-SmallVector<Value>
-CrossEntropyOp::localise(OpBuilder &builder, Operation *local,
-                         const Assignment &assignment) {
+SmallVector<Value> CrossEntropyOp::localise(OpBuilder &builder,
+                                            Operation *local,
+                                            const Assignment &assignment) {
   auto entropy = cast<CrossEntropyOp>(local);
   auto type = cast<RankedTensorType>(getLogits().getType());
   int64_t vocabulary = type.getDimSize(type.getRank() - 1);
-  auto over = getGroup(getMesh(*this),
-                       assignment.axes[getFactor(*this, false, 0,
-                                                 type.getRank() - 1)]);
+  auto over =
+      getGroup(getMesh(*this),
+               assignment.axes[getFactor(*this, false, 0, type.getRank() - 1)]);
   entropy.setVocabulary(vocabulary);
   entropy.setOverAttr(over);
   if (over.getRanks() == 1)
@@ -113,13 +113,12 @@ CrossEntropyOp::localise(OpBuilder &builder, Operation *local,
   Value maximum = CrossEntropyMaximumOp::create(
       builder, loc, rows, entropy.getLogits(), vocabulary, over);
   maximum = comm::AllReduceOp::create(builder, loc, rows, maximum, over, "max");
-  Value sums = CrossEntropyPartsOp::create(builder, loc, parts,
-                                           entropy.getLogits(),
-                                           entropy.getLabels(), maximum,
-                                           vocabulary, over);
+  Value sums = CrossEntropyPartsOp::create(
+      builder, loc, parts, entropy.getLogits(), entropy.getLabels(), maximum,
+      vocabulary, over);
   sums = comm::AllReduceOp::create(builder, loc, parts, sums, over, "sum");
-  auto finish = CrossEntropyFinishOp::create(
-      builder, loc, entropy.getLoss().getType(), rows, maximum, sums,
-      entropy.getLabels());
+  auto finish =
+      CrossEntropyFinishOp::create(builder, loc, entropy.getLoss().getType(),
+                                   rows, maximum, sums, entropy.getLabels());
   return {finish.getLoss(), finish.getLogSumExp()};
 }

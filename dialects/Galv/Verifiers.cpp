@@ -7,6 +7,18 @@
 using namespace mlir;
 using namespace galv;
 
+/// The first time axis in a type.
+static std::optional<StringRef> findTimeAxis(Type type) {
+  std::optional<Placement> placement = Placement::of(type);
+  if (!placement)
+    return std::nullopt;
+  MeshAttr mesh = placement->getMesh();
+  for (unsigned axis = mesh.getSpaceAxes(); axis < mesh.getNumAxes(); ++axis)
+    if (placement->isSplitOver(axis) || placement->isPartialOver(axis))
+      return mesh.getName(axis);
+  return std::nullopt;
+}
+
 //===----------------------------------------------------------------------===//
 // ParameterOp
 //===----------------------------------------------------------------------===//
@@ -34,8 +46,8 @@ LogicalResult ParameterOp::verify() {
     return emitOpError() << "checkpoint " << view << " and " << type
                          << " differ in rank";
   if (view.getTransposed() && type.getRank() != 2)
-    return emitOpError() << "checkpoint " << view
-                         << " is transposed, but " << type << " is a vector";
+    return emitOpError() << "checkpoint " << view << " is transposed, but "
+                         << type << " is a vector";
   for (int64_t i = 0; i < type.getRank(); ++i) {
     int64_t size =
         type.getDimSize(view.getTransposed() ? type.getRank() - 1 - i : i);
@@ -48,6 +60,9 @@ LogicalResult ParameterOp::verify() {
   }
   if (getRest() && !getRestType())
     return emitOpError() << "rest " << *getRest() << " is not a tensor";
+  if (static_cast<int64_t>(getZero()) < 0 || getZero() > 3)
+    return emitOpError() << "zero is " << static_cast<int64_t>(getZero())
+                         << ", not a stage from 0 to 3";
   if (RankedTensorType rest = getRestType()) {
     if (failed(verifyPlacedType([&] { return emitOpError(); }, rest)))
       return failure();
@@ -56,8 +71,9 @@ LogicalResult ParameterOp::verify() {
                            << type;
     std::optional<Placement> placement = Placement::of(rest);
     if (placement && !placement->partial.empty())
-      return emitOpError() << "rest is a partial sum: "
-                           << describe(*placement);
+      return emitOpError() << "rest is a partial sum: " << describe(*placement);
+    if (std::optional<StringRef> axis = findTimeAxis(rest))
+      return emitOpError() << "rest is split over time axis '" << *axis << "'";
   }
   return success();
 }
@@ -81,12 +97,11 @@ static LogicalResult verifyStrategy(Operation *op, MeshAttr mesh,
   for (auto [i, attr] : llvm::enumerate(blocks)) {
     auto strategy = dyn_cast<BlockStrategyAttr>(attr);
     if (!strategy)
-      return op->emitOpError("block ") << i << " has " << attr
-                                       << ", which is no strategy";
+      return op->emitOpError("block ")
+             << i << " has " << attr << ", which is no strategy";
     if (strategy.getStage() < 0 || strategy.getStage() >= stages)
       return op->emitOpError("block ")
-             << i << " is on stage " << strategy.getStage() << " of "
-             << stages;
+             << i << " is on stage " << strategy.getStage() << " of " << stages;
     for (ArrayRef<int32_t> axes : {strategy.getData(), strategy.getTensor()})
       for (int32_t axis : axes)
         if (axis < 0 || axis >= static_cast<int32_t>(mesh.getSpaceAxes()))
@@ -121,8 +136,7 @@ LogicalResult StepOp::verify() {
 }
 
 LogicalResult MicrobatchesOp::verify() {
-  auto accumulate =
-      dyn_cast<AccumulateOp>(getBody().front().getTerminator());
+  auto accumulate = dyn_cast<AccumulateOp>(getBody().front().getTerminator());
   if (!accumulate)
     return emitOpError("does not end in galv.accumulate");
   if (accumulate.getNumOperands() != getNumResults())
@@ -145,8 +159,7 @@ LogicalResult MicrobatchesOp::verify() {
             return accumulate.emitOpError()
                    << "value " << i << " is split over time axis '"
                    << placement->getMesh().getName(axis)
-                   << "', which only a sum can leave: "
-                   << describe(*placement);
+                   << "', which only a sum can leave: " << describe(*placement);
       bool time = false;
       for (int32_t axis : Axes(placement->partial))
         if (placement->isTime(axis)) {
@@ -186,19 +199,18 @@ LogicalResult CallOp::verifySymbolUses(SymbolTableCollection &tables) {
   auto check = [&](StringRef what, TypeRange mine,
                    ArrayRef<Type> theirs) -> LogicalResult {
     if (mine.size() != theirs.size()) {
-      InFlightDiagnostic diag = emitOpError()
-                                << "has " << mine.size() << ' ' << what
-                                << "s, @" << getCallee() << " has "
-                                << theirs.size();
+      InFlightDiagnostic diag = emitOpError() << "has " << mine.size() << ' '
+                                              << what << "s, @" << getCallee()
+                                              << " has " << theirs.size();
       diag.attachNote(function.getLoc()) << "declared here";
       return diag;
     }
     for (auto [i, pair] : llvm::enumerate(llvm::zip_equal(mine, theirs)))
       if (std::get<0>(pair) != std::get<1>(pair)) {
-        InFlightDiagnostic diag =
-            emitOpError() << what << ' ' << i << " has type "
-                          << std::get<0>(pair) << ", @" << getCallee()
-                          << " has " << std::get<1>(pair);
+        InFlightDiagnostic diag = emitOpError()
+                                  << what << ' ' << i << " has type "
+                                  << std::get<0>(pair) << ", @" << getCallee()
+                                  << " has " << std::get<1>(pair);
         diag.attachNote(function.getLoc()) << "declared here";
         return diag;
       }
@@ -254,7 +266,8 @@ static LogicalResult verifyRedistribution(Operation *op, bool mayNarrow) {
   if (a->partialMax && !b->partialMax)
     for (int32_t axis : b->partial)
       if (a->isPartialOver(axis))
-        return op->emitOpError("makes a partial sum of a partial maximum over '")
+        return op->emitOpError(
+                   "makes a partial sum of a partial maximum over '")
                << mesh.getName(axis) << "'";
   return success();
 }
@@ -298,8 +311,8 @@ ParseResult PhaseOp::parse(OpAsmParser &parser, OperationState &state) {
     return failure();
   auto parseBinding = [&]() -> ParseResult {
     OnType type;
-    if (parser.parseArgument(arguments.emplace_back()) ||
-        parser.parseEqual() || parser.parseOperand(operands.emplace_back()) ||
+    if (parser.parseArgument(arguments.emplace_back()) || parser.parseEqual() ||
+        parser.parseOperand(operands.emplace_back()) ||
         parser.parseColonType(type))
       return failure();
     operandTypes.push_back(type);
@@ -338,18 +351,6 @@ void PhaseOp::print(OpAsmPrinter &printer) {
   printer.printRegion(getBody(), /*printEntryBlockArgs=*/false);
 }
 
-/// The first time axis in a type.
-static std::optional<StringRef> findTimeAxis(Type type) {
-  std::optional<Placement> placement = Placement::of(type);
-  if (!placement)
-    return std::nullopt;
-  MeshAttr mesh = placement->getMesh();
-  for (unsigned axis = mesh.getSpaceAxes(); axis < mesh.getNumAxes(); ++axis)
-    if (placement->isSplitOver(axis) || placement->isPartialOver(axis))
-      return mesh.getName(axis);
-  return std::nullopt;
-}
-
 LogicalResult PhaseOp::verifySymbolUses(SymbolTableCollection &tables) {
   Operation *module = (*this)->getParentOfType<ModuleOp>();
   auto stage = dyn_cast_or_null<StageOp>(
@@ -357,8 +358,9 @@ LogicalResult PhaseOp::verifySymbolUses(SymbolTableCollection &tables) {
   if (!stage)
     return emitOpError() << "runs on " << getStageAttr()
                          << ", which is not a stage";
-  for (Type type : llvm::concat<const Type>(SmallVector<Type>(getOperandTypes()),
-                                            SmallVector<Type>(getResultTypes()))) {
+  for (Type type :
+       llvm::concat<const Type>(SmallVector<Type>(getOperandTypes()),
+                                SmallVector<Type>(getResultTypes()))) {
     std::optional<Placement> placement =
         Placement::of(cast<OnType>(type).getValue());
     if (placement && placement->mesh != stage.getMesh()) {
@@ -384,8 +386,7 @@ LogicalResult PhaseOp::verify() {
     if (on.getStage() != getStageAttr())
       return emitOpError() << what << ' ' << index << " lies on stage "
                            << on.getStage() << ", the phase runs on "
-                           << getStageAttr()
-                           << ": a galv.transfer is missing";
+                           << getStageAttr() << ": a galv.transfer is missing";
     if (on.getValue() != inner)
       return emitOpError() << what << ' ' << index << " is " << on.getValue()
                            << " outside and " << inner << " inside";
@@ -406,8 +407,8 @@ LogicalResult PhaseOp::verify() {
     for (Operation &op : body)
       for (Type type : op.getResultTypes())
         if (std::optional<StringRef> axis = findTimeAxis(type))
-          return op.emitOpError() << "knows time axis '" << *axis
-                                  << "' in phase " << name;
+          return op.emitOpError()
+                 << "knows time axis '" << *axis << "' in phase " << name;
   auto yield = dyn_cast<YieldOp>(body.getTerminator());
   if (!yield || yield.getNumOperands() != getNumResults())
     return emitOpError() << "has " << getNumResults()
@@ -433,8 +434,8 @@ static LogicalResult verifyReplicatedScalar(Operation *op, Type type) {
 }
 
 /// `type` is that of a parameter's value: its shape, and nothing partial.
-static LogicalResult verifyParameterValue(Operation *op,
-                                          FlatSymbolRefAttr name, Type type,
+static LogicalResult verifyParameterValue(Operation *op, FlatSymbolRefAttr name,
+                                          Type type,
                                           SymbolTableCollection &tables) {
   auto parameter = tables.lookupNearestSymbolFrom<ParameterOp>(op, name);
   if (!parameter)
@@ -469,8 +470,8 @@ LogicalResult RefreshOp::verifySymbolUses(SymbolTableCollection &tables) {
 }
 
 LogicalResult UpdateOp::verifySymbolUses(SymbolTableCollection &tables) {
-  auto parameter = tables.lookupNearestSymbolFrom<ParameterOp>(
-      *this, getParameterAttr());
+  auto parameter =
+      tables.lookupNearestSymbolFrom<ParameterOp>(*this, getParameterAttr());
   if (!parameter)
     return emitOpError() << "updates @" << getParameter()
                          << ", which is not a parameter";
@@ -485,8 +486,8 @@ LogicalResult UpdateOp::verifySymbolUses(SymbolTableCollection &tables) {
     }
   RankedTensorType rest = parameter.getRestType();
   if (rest && Placement::of(gradient) && rest != gradient) {
-    InFlightDiagnostic diag = emitOpError() << "takes a gradient of type "
-                                            << gradient;
+    InFlightDiagnostic diag = emitOpError()
+                              << "takes a gradient of type " << gradient;
     diag.attachNote(parameter.getLoc()) << "the parameter rests as " << rest;
     return diag;
   }

@@ -46,7 +46,7 @@ def Rank_RunOp : Rank_Op<"run", [AttrSizedOperandSegments]> {
                        Variadic<Rank_Tensor>:$from, ArrayAttr:$settings);
   let assemblyFormat = [{
     $function `into` `(` $into `)` `from` `(` $from `)` $settings attr-dict
-        `:` `(` type($into) `)` `,` `(` type($from) `)`
+        `:` custom<Types>(type($into)) `,` custom<Types>(type($from))
   }];
 }
 

@@ -14,6 +14,20 @@ using namespace galv::rank;
 #define GET_ATTRDEF_CLASSES
 #include "dialects/Rank/Attributes.cpp.inc"
 
+/// A list of types in parentheses, which may be empty.
+static ParseResult parseTypes(OpAsmParser &parser,
+                              SmallVectorImpl<Type> &types) {
+  return parser.parseCommaSeparatedList(
+      AsmParser::Delimiter::Paren,
+      [&] { return parser.parseType(types.emplace_back()); });
+}
+
+static void printTypes(OpAsmPrinter &printer, Operation *, TypeRange types) {
+  printer << '(';
+  llvm::interleaveComma(types, printer);
+  printer << ')';
+}
+
 #define GET_OP_CLASSES
 #include "dialects/Rank/Ops.cpp.inc"
 
@@ -50,11 +64,11 @@ Attribute ActionAttr::parse(AsmParser &parser, Type) {
 
 void ActionAttr::print(AsmPrinter &printer) const {
   printer << '<' << (getRun() ? "run " : "transfers ");
-  llvm::interleaveComma(
-      llvm::zip_equal(getNumbers(), getMicrobatches()), printer,
-      [&](auto entry) {
-        printer << std::get<0>(entry) << " microbatch " << std::get<1>(entry);
-      });
+  llvm::interleaveComma(llvm::zip_equal(getNumbers(), getMicrobatches()),
+                        printer, [&](auto entry) {
+                          printer << std::get<0>(entry) << " microbatch "
+                                  << std::get<1>(entry);
+                        });
   printer << '>';
 }
 

@@ -47,9 +47,9 @@ LogicalResult Insertion::run(Operation *op, bool move) {
     OperandState &state = operands.emplace_back();
     std::optional<Placement> own = Placement::of(value.getType());
     if (!own)
-      return op->emitError() << getModulePath(op)
-                             << ": an operand has no placement: "
-                             << value.getType();
+      return op->emitError()
+             << getModulePath(op)
+             << ": an operand has no placement: " << value.getType();
     state.versions.push_back(*own);
     for (auto &[placement, version] : versions.lookup(value))
       state.versions.push_back(placement);
@@ -71,9 +71,7 @@ LogicalResult Insertion::run(Operation *op, bool move) {
   if (failed(choice))
     return failure();
 
-  auto emitError = [&] {
-    return op->emitError() << getModulePath(op) << ": ";
-  };
+  auto emitError = [&] { return op->emitError() << getModulePath(op) << ": "; };
   for (auto [value, placement] :
        llvm::zip_equal(op->getResults(), choice->results)) {
     FailureOr<RankedTensorType> type = getPlacedType(

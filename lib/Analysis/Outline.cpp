@@ -55,9 +55,8 @@ CallOp Outliner::outline(const OutlineRequest &request) {
       (isa_and_nonnull<UseOp>(def) ? uses : activations).insert(operand);
     }
     for (Value result : op->getResults())
-      if (llvm::any_of(result.getUsers(), [&](Operation *user) {
-            return !inside.contains(user);
-          }))
+      if (llvm::any_of(result.getUsers(),
+                       [&](Operation *user) { return !inside.contains(user); }))
         results.push_back(result);
   }
   SmallVector<Value> inputs(activations.begin(), activations.end());
@@ -88,8 +87,8 @@ CallOp Outliner::outline(const OutlineRequest &request) {
     Operation *clone = builder.clone(*op, mapping);
     clone->removeDiscardableAttr(blockAttrName);
     if (auto path = clone->getAttrOfType<StringAttr>(moduleAttrName))
-      clone->setDiscardableAttr(moduleAttrName, builder.getStringAttr(
-                                                    abstract(path.getValue())));
+      clone->setDiscardableAttr(
+          moduleAttrName, builder.getStringAttr(abstract(path.getValue())));
   }
   SmallVector<Value> returned;
   for (Value result : results)

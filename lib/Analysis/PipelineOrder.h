@@ -35,11 +35,9 @@ struct MicrobatchWork {
 /// the last runs k forwards ahead, then one forward and one backward in turn.
 /// A send and the receive that follows it start together, so that two
 /// neighbours that exchange tensors cannot wait for each other.
-llvm::SmallVector<PipelineAction> orderMicrobatches(llvm::StringRef schedule,
-                                                    int64_t stage,
-                                                    int64_t stages,
-                                                    int64_t microbatches,
-                                                    const MicrobatchWork &work);
+llvm::SmallVector<PipelineAction>
+orderMicrobatches(llvm::StringRef schedule, int64_t stage, int64_t stages,
+                  int64_t microbatches, const MicrobatchWork &work);
 
 /// One side of a transfer.
 struct TransferSide {
@@ -56,9 +54,9 @@ struct StageOrder {
 /// Runs all stages together, a transfer ending only once both sides have
 /// started it (rendezvous). A stage that cannot go on is a deadlock, and a send
 /// without its receive one too; the error names the two that wait.
-mlir::LogicalResult simulatePipeline(
-    llvm::ArrayRef<StageOrder> stages,
-    llvm::function_ref<mlir::InFlightDiagnostic()> emitError);
+mlir::LogicalResult
+simulatePipeline(llvm::ArrayRef<StageOrder> stages,
+                 llvm::function_ref<mlir::InFlightDiagnostic()> emitError);
 
 /// The largest number of microbatches that a stage holds at a time, from the
 /// first action for one to the last.

@@ -82,15 +82,12 @@ static bool addOptions(const FactorRule &rule, const TensorFactors &dims,
 
 /// A compound dimension (heads and their elements) is split unevenly.
 LogicalResult Chooser::emitIndivisible(size_t o, const Placement &version) {
-  InFlightDiagnostic diag = op->emitError()
-                            << getModulePath(op) << ": operand " << o << " is "
-                            << describe(version);
-  for (auto [factors, split] :
-       llvm::zip_equal(rule.operands[o], version.dims))
+  InFlightDiagnostic diag = op->emitError() << getModulePath(op) << ": operand "
+                                            << o << " is " << describe(version);
+  for (auto [factors, split] : llvm::zip_equal(rule.operands[o], version.dims))
     if (factors.size() > 1 && !split.axes.empty())
       diag << ", but its " << rule.factors[factors.front()].size
-           << " heads are not divisible by "
-           << version.product(split.axes);
+           << " heads are not divisible by " << version.product(split.axes);
   return diag;
 }
 
@@ -137,8 +134,8 @@ bool Chooser::wantPartials(PlacementChoice &candidate) {
                  candidate.operands[o].isPartialOver(axis);
         });
       };
-      bool needed = roles[axis] == stayPartial ||
-                    llvm::any_of(rule.terms[r], carries);
+      bool needed =
+          roles[axis] == stayPartial || llvm::any_of(rule.terms[r], carries);
       if (!needed)
         continue;
       for (const Term &term : rule.terms[r]) {
@@ -148,9 +145,10 @@ bool Chooser::wantPartials(PlacementChoice &candidate) {
         for (int o : term.linear) {
           if (candidate.operands[o].isSplitOver(axis))
             continue;
-          bool atHand = llvm::any_of(
-              operands[o].versions,
-              [&](const Placement &p) { return p.isPartialOver(axis); });
+          bool atHand =
+              llvm::any_of(operands[o].versions, [&](const Placement &p) {
+                return p.isPartialOver(axis);
+              });
           if (atHand || chosen < 0)
             chosen = o;
           if (atHand)
@@ -173,9 +171,8 @@ std::optional<Axes> Chooser::getPartial(const PlacementChoice &candidate,
   for (const Term &term : rule.terms[result]) {
     Axes carried;
     for (size_t f = 0; f < rule.factors.size(); ++f)
-      if (llvm::any_of(term.reads, [&](int o) {
-            return rule.isReduction(f, o, result);
-          }))
+      if (llvm::any_of(term.reads,
+                       [&](int o) { return rule.isReduction(f, o, result); }))
         llvm::append_range(carried, candidate.assignment.axes[f]);
     for (int o : term.reads) {
       if (rule.results[result].empty() && !rule.operands[o].empty())
@@ -205,10 +202,9 @@ int64_t Chooser::getBytes(size_t o, const Placement &wanted) const {
   RankedTensorType type = getOperandType(o);
   int64_t least = std::numeric_limits<int64_t>::max();
   for (const Placement &version : operands[o].versions)
-    least = std::min(least,
-                     planRedistribution(type.getShape(), version, wanted)
-                             .getElementsReceived(wanted) *
-                         getElementBytes(type.getElementType()));
+    least = std::min(least, planRedistribution(type.getShape(), version, wanted)
+                                    .getElementsReceived(wanted) *
+                                getElementBytes(type.getElementType()));
   return least;
 }
 
@@ -228,11 +224,12 @@ void Chooser::evaluate() {
 
   Placement base = Placement::replicated(mesh, 0);
   for (size_t o = 0; o < operands.size(); ++o) {
-    std::optional<Placement> placement = getPlacement(
-        rule, candidate.assignment, rule.operands[o], base);
+    std::optional<Placement> placement =
+        getPlacement(rule, candidate.assignment, rule.operands[o], base);
     if (!placement)
       return;
-    if (operands[o].isUse && !operands[o].versions.front().sameSplits(*placement))
+    if (operands[o].isUse &&
+        !operands[o].versions.front().sameSplits(*placement))
       return;
     candidate.operands.push_back(*placement);
   }

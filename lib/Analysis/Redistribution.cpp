@@ -13,8 +13,7 @@ using Step = RedistributionStep;
 class Planner {
 public:
   Planner(ArrayRef<int64_t> shape, const Placement &from, const Placement &to)
-      : shape(shape), now(from), to(to),
-        extents(from.localShape(shape)) {}
+      : shape(shape), now(from), to(to), extents(from.localShape(shape)) {}
 
   RedistributionPlan plan() {
     if (now.sameSplits(to)) {
@@ -209,8 +208,7 @@ private:
     if (to.flat.empty() &&
         reducePartial([&](int32_t axis) { return !willSplit(axis); }))
       return true;
-    return tryGather() ||
-           reducePartial([&](int32_t axis) {
+    return tryGather() || reducePartial([&](int32_t axis) {
              return !llvm::is_contained(to.flat, axis);
            });
   }
@@ -275,8 +273,7 @@ RedistributionPlan galv::planRedistribution(ArrayRef<int64_t> shape,
   return Planner(shape, from, to).plan();
 }
 
-int64_t
-RedistributionPlan::getElementsReceived(const Placement &mesh) const {
+int64_t RedistributionPlan::getElementsReceived(const Placement &mesh) const {
   int64_t received = 0;
   for (const RedistributionStep &step : steps) {
     int64_t n = mesh.product(step.axes);

@@ -90,8 +90,7 @@ void Differentiation::makeJoint() {
       active.insert(op->result_begin(), op->result_end());
   for (Value result : results) {
     auto type = cast<RankedTensorType>(result.getType());
-    given.push_back(
-        body->addArgument(getCotangentType(type), result.getLoc()));
+    given.push_back(body->addArgument(getCotangentType(type), result.getLoc()));
     addCotangent(result, given.back());
   }
 }
@@ -101,9 +100,8 @@ void Differentiation::addCotangent(Value value, Value cotangent) {
     return;
   auto [it, fresh] = cotangents.try_emplace(value, cotangent);
   if (!fresh)
-    it->second =
-        AddOp::create(builder, value.getLoc(), {it->second, cotangent})
-            .getResult();
+    it->second = AddOp::create(builder, value.getLoc(), {it->second, cotangent})
+                     .getResult();
 }
 
 /// In reverse order; a redistribution does not change the global value, so its
@@ -146,8 +144,8 @@ LogicalResult Differentiation::place() {
   for (BlockArgument argument : arguments) {
     Value cotangent = cotangents.lookup(argument);
     if (!cotangent)
-      return joint.emitError() << "argument " << argument.getArgNumber()
-                               << " has no derivative";
+      return joint.emitError()
+             << "argument " << argument.getArgNumber() << " has no derivative";
     if (isUse(argument)) {
       insertion.markUse(argument);
       insertion.fixSplits(cotangent, *Placement::of(argument.getType()));
@@ -220,8 +218,7 @@ BlockArgument Differentiation::keep(Value value, Block *entry) {
 
 /// What stands for a forward value in the backward; made where it is first
 /// needed.
-Value Differentiation::getInBackward(Value value, OpBuilder &at,
-                                     Block *entry) {
+Value Differentiation::getInBackward(Value value, OpBuilder &at, Block *entry) {
   if (Value there = inBackward.lookupOrNull(value))
     return there;
   Operation *def = value.getDefiningOp();
@@ -247,14 +244,14 @@ Value Differentiation::getInBackward(Value value, OpBuilder &at,
 }
 
 func::FuncOp Differentiation::cutBackward() {
-  auto function = func::FuncOp::create(
-      block.getLoc(), (block.getSymName() + "_backward").str(),
-      builder.getFunctionType({}, {}));
+  auto function = func::FuncOp::create(block.getLoc(),
+                                       (block.getSymName() + "_backward").str(),
+                                       builder.getFunctionType({}, {}));
   function.setPrivate();
   Block *entry = function.addEntryBlock();
   for (Value cotangent : given)
-    inBackward.map(cotangent, entry->addArgument(cotangent.getType(),
-                                                 cotangent.getLoc()));
+    inBackward.map(cotangent,
+                   entry->addArgument(cotangent.getType(), cotangent.getLoc()));
   for (unsigned i = derivative.numActivations; i < block.getNumArguments(); ++i)
     inBackward.map(body->getArgument(i),
                    entry->addArgument(body->getArgument(i).getType(),
@@ -306,9 +303,8 @@ func::FuncOp Differentiation::cutForward() {
   body->eraseArguments(block.getNumArguments(), results.size());
   builder.setInsertionPointToEnd(body);
   func::ReturnOp::create(builder, block.getLoc(), returned);
-  joint.setFunctionType(
-      builder.getFunctionType(body->getArgumentTypes(),
-                              ValueRange(returned).getTypes()));
+  joint.setFunctionType(builder.getFunctionType(
+      body->getArgumentTypes(), ValueRange(returned).getTypes()));
   joint.setSymName((block.getSymName() + "_forward").str());
   return joint;
 }
@@ -327,8 +323,7 @@ FailureOr<BlockDerivative> Differentiation::run() {
   return derivative;
 }
 
-FailureOr<BlockDerivative> galv::differentiate(func::FuncOp block,
-                                               bool recompute,
-                                               Outliner &outliner) {
+FailureOr<BlockDerivative>
+galv::differentiate(func::FuncOp block, bool recompute, Outliner &outliner) {
   return Differentiation(block, recompute, outliner).run();
 }

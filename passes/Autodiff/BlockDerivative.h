@@ -13,8 +13,8 @@ namespace galv {
 /// The forward has the block's arguments; its results are the block's, then the
 /// values kept for the backward that are neither arguments nor results.
 /// The backward takes the cotangents of the block's results, the kept values in
-/// the order of `kept`, and the uses that it reads; it gives the cotangents of the
-/// activations, then the gradients of the uses.
+/// the order of `kept`, and the uses that it reads; it gives the cotangents of
+/// the activations, then the gradients of the uses.
 struct BlockDerivative {
   /// Where a kept value is at hand in the forward's caller.
   struct Kept {
@@ -23,7 +23,7 @@ struct BlockDerivative {
   };
   mlir::func::FuncOp forward, backward;
   llvm::SmallVector<Kept> kept;
-  unsigned numActivations = 0; // leading arguments that are not uses
+  unsigned numActivations = 0;           // leading arguments that are not uses
   llvm::SmallVector<bool> backwardReads; // for each use
 };
 
@@ -33,9 +33,8 @@ mlir::RankedTensorType getCotangentType(mlir::RankedTensorType result);
 
 /// Differentiates `block`. With `recompute` the backward keeps the arguments
 /// only and runs the forward again. Functions are shared through `outliner`.
-mlir::FailureOr<BlockDerivative> differentiate(mlir::func::FuncOp block,
-                                               bool recompute,
-                                               Outliner &outliner);
+mlir::FailureOr<BlockDerivative>
+differentiate(mlir::func::FuncOp block, bool recompute, Outliner &outliner);
 
 } // namespace galv
 

@@ -48,8 +48,8 @@ public:
                       mlir::cast<mlir::RankedTensorType>(value.getType())));
     }
     YieldOp::create(builder, loc, yielded);
-    phase = PhaseOp::create(outside, loc, types, name, stage.getValue(),
-                            operands);
+    phase =
+        PhaseOp::create(outside, loc, types, name, stage.getValue(), operands);
     phase.getBody().push_back(body);
     return phase;
   }

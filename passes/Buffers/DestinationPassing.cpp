@@ -32,9 +32,9 @@ FailureOr<func::FuncOp> galv::passDestinations(func::FuncOp function) {
     types.push_back(getBufferType(type));
   for (Type type : back.getOperandTypes())
     types.push_back(getBufferType(type));
-  auto made = func::FuncOp::create(builder, function.getLoc(),
-                                   function.getSymName(),
-                                   builder.getFunctionType(types, {}));
+  auto made =
+      func::FuncOp::create(builder, function.getLoc(), function.getSymName(),
+                           builder.getFunctionType(types, {}));
   made.setPrivate();
   Block *entry = made.addEntryBlock();
   builder.setInsertionPointToEnd(entry);

@@ -1,4 +1,5 @@
-//===- Fuse.cpp - stands in its place ---------------------------------------===//
+//===- Fuse.cpp - stands in its place
+//---------------------------------------===//
 
 #include "passes/Passes.h"
 

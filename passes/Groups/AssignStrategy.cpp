@@ -1,8 +1,8 @@
 //===- AssignStrategy.cpp - strategy, mesh, blocks ------------------------===//
 
 #include "lib/Strategy/Strategy.h"
-#include "passes/Passes.h"
 #include "mlir/IR/Builders.h"
+#include "passes/Passes.h"
 
 namespace galv {
 #define GEN_PASS_DEF_ASSIGNSTRATEGYPASS
@@ -57,17 +57,15 @@ FailureOr<MeshAttr> AssignStrategy::makeMesh(const Strategy &strategy,
     if (llvm::none_of(cuts, [&](const Cut &c) { return c.stride == stride; }))
       cuts.push_back({stride, block});
   }
-  llvm::sort(cuts, [](const Cut &a, const Cut &b) {
-    return a.stride < b.stride;
-  });
+  llvm::sort(cuts,
+             [](const Cut &a, const Cut &b) { return a.stride < b.stride; });
   for (size_t i = 1; i < cuts.size(); ++i)
     if (cuts[i].stride % cuts[i - 1].stride != 0) {
       InFlightDiagnostic diag =
           emitError(getLayer(strategy, cuts[i].block).loc)
-          << getBlockName(cuts[i].block, layers) << " puts "
-          << cuts[i].stride << " ranks side by side, "
-          << getBlockName(cuts[i - 1].block, layers) << " "
-          << cuts[i - 1].stride << ": neither divides the other";
+          << getBlockName(cuts[i].block, layers) << " puts " << cuts[i].stride
+          << " ranks side by side, " << getBlockName(cuts[i - 1].block, layers)
+          << " " << cuts[i - 1].stride << ": neither divides the other";
       diag.attachNote(getLayer(strategy, cuts[i - 1].block).loc)
           << getBlockName(cuts[i - 1].block, layers) << " stands here";
       return diag;
@@ -102,9 +100,9 @@ LogicalResult AssignStrategy::tagOperations(ModelOp model) {
     int64_t layer;
     if (path.consume_front(prefix)) {
       if (path.consumeInteger(10, layer) || layer >= layers)
-        return op.emitError() << "module '" << getModulePath(&op)
-                              << "' is not one of the " << layers
-                              << " layers of the model";
+        return op.emitError()
+               << "module '" << getModulePath(&op) << "' is not one of the "
+               << layers << " layers of the model";
       current = layer + 1;
     } else if (current > 0) {
       current = layers + 1;
@@ -120,10 +118,10 @@ LogicalResult AssignStrategy::assign(ModelOp model) {
   if (this->strategy.empty())
     return model.emitError("needs a strategy file: option strategy=<file>");
   int64_t layers = model.getLayers();
-  FailureOr<Strategy> strategy = readStrategy(
-      &getContext(), this->strategy, layers,
-      ranks > 0 ? std::optional<int64_t>(ranks) : std::nullopt,
-      galvatronVersion);
+  FailureOr<Strategy> strategy =
+      readStrategy(&getContext(), this->strategy, layers,
+                   ranks > 0 ? std::optional<int64_t>(ranks) : std::nullopt,
+                   galvatronVersion);
   if (failed(strategy))
     return failure();
   if (failed(verifyBatchSize(*strategy, model.getBatch())))
@@ -165,12 +163,11 @@ LogicalResult AssignStrategy::assign(ModelOp model) {
   Block &body = model.getBody().front();
   auto yield = cast<YieldOp>(body.back());
   OpBuilder builder(&body, body.begin());
-  auto microbatches = MicrobatchesOp::create(builder, model.getLoc(),
-                                             yield.getOperandTypes());
+  auto microbatches =
+      MicrobatchesOp::create(builder, model.getLoc(), yield.getOperandTypes());
   Block *inner = builder.createBlock(&microbatches.getBody());
   inner->getOperations().splice(inner->end(), body.getOperations(),
-                                std::next(body.begin()),
-                                yield->getIterator());
+                                std::next(body.begin()), yield->getIterator());
   AccumulateOp::create(builder, yield.getLoc(), yield.getOperands());
   yield->setOperands(microbatches.getResults());
   return success();

@@ -1,9 +1,9 @@
 //===- Localise.cpp - from global shapes to one rank's --------------------===//
 
 #include "lib/Analysis/Redistribution.h"
-#include "passes/Passes.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/IRMapping.h"
+#include "passes/Passes.h"
 
 namespace galv {
 #define GEN_PASS_DEF_LOCALISEPASS
@@ -17,8 +17,7 @@ namespace {
 /// Rebuilds functions and steps on local types.
 class Localiser {
 public:
-  Localiser(ModuleOp module)
-      : symbols(module), builder(module.getContext()) {
+  Localiser(ModuleOp module) : symbols(module), builder(module.getContext()) {
     for ([[maybe_unused]] StageOp stage : module.getOps<StageOp>())
       ++stages;
   }
@@ -101,9 +100,9 @@ Value Localiser::move(Location loc, Value value, RankedTensorType from,
                                         step.max ? "max" : "sum");
       break;
     case Step::allToAll:
-      value = comm::AllToAllOp::create(builder, loc, type, value,
-                                       step.dimension, step.gatherDimension,
-                                       group);
+      value =
+          comm::AllToAllOp::create(builder, loc, type, value, step.dimension,
+                                   step.gatherDimension, group);
       break;
     case Step::pad:
       value = comm::PadOp::create(builder, loc, type, value, step.dimension);
@@ -156,9 +155,8 @@ LogicalResult Localiser::convertGeneric(Operation *op) {
       return llvm::map_to_vector(types, [&](Type t) { return getLocal(t); });
     };
     FunctionType type = function.getFunctionType();
-    function.setFunctionType(
-        builder.getFunctionType(convertTypes(type.getInputs()),
-                                convertTypes(type.getResults())));
+    function.setFunctionType(builder.getFunctionType(
+        convertTypes(type.getInputs()), convertTypes(type.getResults())));
   }
   for (auto [from, to] : llvm::zip_equal(op->getRegions(), local->getRegions()))
     for (Block &block : from) {
@@ -191,15 +189,13 @@ LogicalResult Localiser::convert(Operation *op) {
   } else if (auto materialize = dyn_cast<MaterializeOp>(op)) {
     auto parameter = symbols.lookup<ParameterOp>(materialize.getParameter());
     if (!parameter || !parameter.getRest())
-      return op->emitOpError("reads @") << materialize.getParameter()
-                                        << ", which has no rest";
+      return op->emitOpError("reads @")
+             << materialize.getParameter() << ", which has no rest";
     auto use = cast<RankedTensorType>(materialize.getResult().getType());
     RankedTensorType rest = parameter.getRestType();
-    Value value = MaterializeOp::create(builder, op->getLoc(),
-                                        getLocalType(rest),
-                                        materialize.getParameter());
-    mapping.map(materialize.getResult(),
-                move(op->getLoc(), value, rest, use));
+    Value value = MaterializeOp::create(
+        builder, op->getLoc(), getLocalType(rest), materialize.getParameter());
+    mapping.map(materialize.getResult(), move(op->getLoc(), value, rest, use));
   } else if (auto sum = dyn_cast<SumOverStagesOp>(op)) {
     auto group = comm::GroupAttr::get(
         op->getContext(), {builder.getStringAttr("stages")}, {stages}, true);

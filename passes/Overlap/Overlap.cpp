@@ -1,4 +1,5 @@
-//===- Overlap.cpp - stands in its place ---------------------------------------===//
+//===- Overlap.cpp - stands in its place
+//---------------------------------------===//
 
 #include "passes/Passes.h"
 

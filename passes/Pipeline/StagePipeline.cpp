@@ -1,8 +1,8 @@
 //===- StagePipeline.cpp - every block on one stage -----------------------===//
 
-#include "passes/Passes.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/IRMapping.h"
+#include "passes/Passes.h"
 #include "llvm/ADT/SetVector.h"
 
 namespace galv {
@@ -60,9 +60,9 @@ struct StagePipeline : galv::impl::StagePipelinePassBase<StagePipeline> {
 void Staging::assignStages() {
   for (Operation &op : llvm::reverse(*body)) {
     if (auto call = dyn_cast<CallOp>(op)) {
-      stageOf[&op] = cast<BlockStrategyAttr>(
-                         (*model.getBlocks())[call.getBlock()])
-                         .getStage();
+      stageOf[&op] =
+          cast<BlockStrategyAttr>((*model.getBlocks())[call.getBlock()])
+              .getStage();
       continue;
     }
     for (Operation *user : op.getUsers())
@@ -75,9 +75,9 @@ void Staging::makeStages() {
   builder.setInsertionPoint(model);
   int64_t count = *model.getStages();
   for (int64_t s = 0; s < count; ++s) {
-    auto stage = StageOp::create(builder, model.getLoc(),
-                                 "stage" + std::to_string(s), mesh,
-                                 s * mesh.getRanks(), s);
+    auto stage =
+        StageOp::create(builder, model.getLoc(), "stage" + std::to_string(s),
+                        mesh, s * mesh.getRanks(), s);
     symbols.insert(stage);
     stages.push_back(stage);
   }
@@ -85,8 +85,7 @@ void Staging::makeStages() {
 
 /// A value crosses once, split over every axis that still divides one of its
 /// dimensions, the first ones first; the receiver redistributes it.
-static FailureOr<RankedTensorType> getCrossingType(Value value,
-                                                   MeshAttr mesh) {
+static FailureOr<RankedTensorType> getCrossingType(Value value, MeshAttr mesh) {
   auto type = cast<RankedTensorType>(value.getType());
   Placement placement = *Placement::of(type);
   for (unsigned axis = 0; axis < mesh.getSpaceAxes(); ++axis) {
@@ -95,7 +94,8 @@ static FailureOr<RankedTensorType> getCrossingType(Value value,
     for (size_t dim = 0; dim < placement.dims.size(); ++dim) {
       Placement further = placement;
       further.dims[dim].axes.push_back(axis);
-      if (placement.dims[dim].pad || !isLegalPlacement(type.getShape(), further))
+      if (placement.dims[dim].pad ||
+          !isLegalPlacement(type.getShape(), further))
         continue;
       placement = further;
       break;
@@ -175,9 +175,8 @@ LogicalResult Staging::makeForward(int64_t stage) {
     resultTypes.push_back(
         OnType::get(builder.getContext(), getStage(stage), type));
   }
-  auto phase =
-      PhaseOp::create(builder, loc, resultTypes, "forward",
-                      stages[stage].getSymName(), operands);
+  auto phase = PhaseOp::create(builder, loc, resultTypes, "forward",
+                               stages[stage].getSymName(), operands);
   OpBuilder::InsertionGuard guard(builder);
   Block *inner = builder.createBlock(&phase.getBody());
   IRMapping mapping;
@@ -186,10 +185,9 @@ LogicalResult Staging::makeForward(int64_t stage) {
     Value argument = inner->addArgument(on.getValue(), value.getLoc());
     mapping.map(value, argument);
     if (argument.getType() != value.getType())
-      mapping.map(value,
-                  RedistributeOp::create(builder, value.getLoc(),
-                                         value.getType(), argument)
-                      .getResult());
+      mapping.map(value, RedistributeOp::create(builder, value.getLoc(),
+                                                value.getType(), argument)
+                             .getResult());
   }
   for (Operation *op : ops) {
     Operation *clone = builder.clone(*op, mapping);
@@ -226,20 +224,20 @@ LogicalResult Staging::run() {
   assignStages();
   makeStages();
   builder.setInsertionPoint(model);
-  auto step = StepOp::create(
-      builder, model.getLoc(), model.getSymName(), model.getBatch(),
-      model.getSequence(), model.getVocabulary(), model.getLayers(),
-      model.getLayerPrefix(), model.getConfiguration(), mesh,
-      *model.getBlocks(), *model.getStages(), *model.getMicrobatches(),
-      *model.getSchedule());
+  auto step = StepOp::create(builder, model.getLoc(), model.getSymName(),
+                             model.getBatch(), model.getSequence(),
+                             model.getVocabulary(), model.getLayers(),
+                             model.getLayerPrefix(), model.getConfiguration(),
+                             mesh, *model.getBlocks(), *model.getStages(),
+                             *model.getMicrobatches(), *model.getSchedule());
   builder.createBlock(&step.getBody());
   auto accumulate = cast<AccumulateOp>(body->getTerminator());
   SmallVector<Type> types;
-  for (auto [value, result] : llvm::zip_equal(accumulate.getValues(),
-                                              microbatches.getResults()))
-    types.push_back(OnType::get(
-        builder.getContext(), getStage(stageOf.lookup(value.getDefiningOp())),
-        cast<RankedTensorType>(result.getType())));
+  for (auto [value, result] :
+       llvm::zip_equal(accumulate.getValues(), microbatches.getResults()))
+    types.push_back(OnType::get(builder.getContext(),
+                                getStage(stageOf.lookup(value.getDefiningOp())),
+                                cast<RankedTensorType>(result.getType())));
   auto staged = MicrobatchesOp::create(builder, model.getLoc(), types);
   builder.createBlock(&staged.getBody());
   for (size_t s = 0; s < stages.size(); ++s)

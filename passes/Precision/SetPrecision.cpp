@@ -1,7 +1,7 @@
 //===- SetPrecision.cpp - the types of the run ----------------------------===//
 
-#include "passes/Passes.h"
 #include "mlir/IR/AttrTypeSubElements.h"
+#include "passes/Passes.h"
 
 namespace galv {
 #define GEN_PASS_DEF_SETPRECISIONPASS

@@ -34,10 +34,9 @@ public:
         clone->removeDiscardableAttr(blockAttrName);
         auto path = clone->getAttrOfType<StringAttr>(moduleAttrName);
         if (path && layer)
-          clone->setDiscardableAttr(
-              moduleAttrName,
-              builder.getStringAttr(
-                  abstractLayer(path.getValue(), layerPrefix, *layer)));
+          clone->setDiscardableAttr(moduleAttrName,
+                                    builder.getStringAttr(abstractLayer(
+                                        path.getValue(), layerPrefix, *layer)));
       }
       for (Value value : op->getResults())
         if (llvm::any_of(value.getUsers(), [&](Operation *user) {
@@ -145,17 +144,17 @@ func::FuncOp galv::makeElementwiseFunction(Outliner &outliner, StringRef name,
   };
   addTypes(into);
   addTypes(from);
-  auto function = func::FuncOp::create(loc, name,
-                                       builder.getFunctionType(types, {}));
+  auto function =
+      func::FuncOp::create(loc, name, builder.getFunctionType(types, {}));
   function.setPrivate();
   Block *entry = function.addEntryBlock();
   builder.setInsertionPointToEnd(entry);
   for (size_t i = 0; i < into.size(); ++i)
-    rank::RunOp::create(
-        builder, loc, run, ValueRange{entry->getArgument(i)},
-        from.empty() ? ValueRange()
-                     : ValueRange{entry->getArgument(into.size() + i)},
-        builder.getArrayAttr({}));
+    rank::RunOp::create(builder, loc, run, ValueRange{entry->getArgument(i)},
+                        from.empty()
+                            ? ValueRange()
+                            : ValueRange{entry->getArgument(into.size() + i)},
+                        builder.getArrayAttr({}));
   func::ReturnOp::create(builder, loc);
   return outliner.share(function);
 }

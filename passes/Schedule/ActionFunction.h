@@ -11,11 +11,11 @@ namespace galv {
 /// storage, or a number that the run reports.
 struct ActionInput {
   enum Kind { value, storage, report } kind = value;
-  mlir::Value tensor;      // value
-  std::string name;        // storage: the parameter; report: which
-  llvm::StringRef part;    // storage: rest, exp_avg or exp_avg_sq
-  mlir::Value gradient;    // storage of an update: its gradient
-  mlir::Type type;         // report
+  mlir::Value tensor;   // value
+  std::string name;     // storage: the parameter; report: which
+  llvm::StringRef part; // storage: rest, exp_avg or exp_avg_sq
+  mlir::Value gradient; // storage of an update: its gradient
+  mlir::Type type;      // report
 };
 
 struct ActionFunction {

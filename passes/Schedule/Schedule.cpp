@@ -44,8 +44,8 @@ private:
   void makeTransfer(TransferOp transfer, bool inMicrobatch);
   int32_t makeSegment(PhaseOp phase, bool inMicrobatch);
   void makeRow(rank::SegmentOp segment, StringRef callee, StringRef action,
-               int64_t block, std::optional<int64_t> layer,
-               ValueRange operands, ValueRange results);
+               int64_t block, std::optional<int64_t> layer, ValueRange operands,
+               ValueRange results);
   void accumulate(StageState &stage, rank::SegmentOp segment, int64_t block,
                   std::optional<int64_t> layer, ValueRange made);
   void runMicrobatches(MicrobatchesOp microbatches);
@@ -110,14 +110,12 @@ static MemRefType getBufferType(Type type) {
 
 Value Scheduler::makeBuffer(StageState &stage, Type type, StringRef kind,
                             int64_t block) {
-  return rank::BufferOp::create(stage.buffers, step.getLoc(),
-                                getBufferType(type), kind, block,
-                                FlatSymbolRefAttr(), StringAttr(),
-                                IntegerAttr());
+  return rank::BufferOp::create(
+      stage.buffers, step.getLoc(), getBufferType(type), kind, block,
+      FlatSymbolRefAttr(), StringAttr(), IntegerAttr());
 }
 
-Value Scheduler::getStorage(StageState &stage, StringRef name,
-                            StringRef kind) {
+Value Scheduler::getStorage(StageState &stage, StringRef name, StringRef kind) {
   auto parameter = symbols.lookup<ParameterOp>(name);
   Value &buffer = storage[{parameter.getSymName(), kind}];
   if (!buffer) {
@@ -158,8 +156,7 @@ Value Scheduler::getResultBuffer(StageState &stage, Value value,
     auto yield = dyn_cast<YieldOp>(operand.getOwner());
     if (!yield)
       continue;
-    Value result =
-        yield->getParentOp()->getResult(operand.getOperandNumber());
+    Value result = yield->getParentOp()->getResult(operand.getOperandNumber());
     for (Operation *user : result.getUsers()) {
       if (!inMicrobatch)
         kind = "kept";
@@ -209,21 +206,20 @@ void Scheduler::accumulate(StageState &stage, rank::SegmentOp segment,
           makeElementwiseFunction(outliner, "accumulate_" + kind, "accumulate",
                                   sums, parts)
               .getSymName(),
-          "accumulate", block, layer, llvm::to_vector(llvm::concat<Value>(
-                                          sums, parts)),
-          {});
+          "accumulate", block, layer,
+          llvm::to_vector(llvm::concat<Value>(sums, parts)), {});
   rank::SegmentOp first = stage.segmentOps.front();
-  makeRow(first,
-          makeElementwiseFunction(outliner, "zero_" + kind, "fill_zero", sums,
-                                  {})
-              .getSymName(),
-          "zero", block, layer, sums, {});
+  makeRow(
+      first,
+      makeElementwiseFunction(outliner, "zero_" + kind, "fill_zero", sums, {})
+          .getSymName(),
+      "zero", block, layer, sums, {});
 }
 
 int32_t Scheduler::makeSegment(PhaseOp phase, bool inMicrobatch) {
   StageState &stage = getStage(phase.getStageAttr());
-  auto segment = rank::SegmentOp::create(stage.segments, phase.getLoc(),
-                                         phase.getName());
+  auto segment =
+      rank::SegmentOp::create(stage.segments, phase.getLoc(), phase.getName());
   segment.getBody().emplaceBlock();
   stage.segmentOps.push_back(segment);
   for (auto [operand, argument] :
@@ -252,11 +248,11 @@ int32_t Scheduler::makeSegment(PhaseOp phase, bool inMicrobatch) {
       operands.push_back(getInput(stage, input));
       if (input.part == "exp_avg") {
         // The gradient of this update is what --dump-gradients shows.
-        auto buffer = bufferOf.lookup(input.gradient)
-                          .getDefiningOp<rank::BufferOp>();
+        auto buffer =
+            bufferOf.lookup(input.gradient).getDefiningOp<rank::BufferOp>();
         buffer.setKind("gradient");
-        buffer.setParameterAttr(FlatSymbolRefAttr::get(
-            builder.getContext(), input.name));
+        buffer.setParameterAttr(
+            FlatSymbolRefAttr::get(builder.getContext(), input.name));
         for (StringRef part : {"rest", "exp_avg", "exp_avg_sq"})
           getStorage(stage, input.name, part)
               .getDefiningOp<rank::BufferOp>()
@@ -313,8 +309,7 @@ void Scheduler::makeTransfer(TransferOp transfer, bool inMicrobatch) {
   StageState &receiver = getStage(to.getStage());
   int64_t tag = tags++;
   Value source = bufferOf.lookup(transfer.getInput());
-  Value target =
-      makeBuffer(receiver, to, inMicrobatch ? "slotted" : "kept", 0);
+  Value target = makeBuffer(receiver, to, inMicrobatch ? "slotted" : "kept", 0);
   bufferOf[transfer.getResult()] = target;
   auto add = [&](StageState &stage, bool send, int64_t peer, Value buffer) {
     rank::TransferOp::create(stage.transfers, transfer.getLoc(), send, peer,
@@ -334,8 +329,8 @@ void Scheduler::makeTransfer(TransferOp transfer, bool inMicrobatch) {
     }
     return;
   }
-  bool forward = transfer.getInput().getDefiningOp<PhaseOp>().getName() ==
-                 "forward";
+  bool forward =
+      transfer.getInput().getDefiningOp<PhaseOp>().getName() == "forward";
   (forward ? sender.work.sendForward : sender.work.sendBackward)
       .push_back(sent);
   (forward ? receiver.work.receiveForward : receiver.work.receiveBackward)
@@ -419,10 +414,10 @@ void Scheduler::makeStages() {
   for (StageOp op : step->getParentOfType<ModuleOp>().getOps<StageOp>()) {
     auto state = std::make_unique<StageState>(op.getContext());
     state->op = op;
-    state->made = rank::StageOp::create(
-        builder, loc, op.getSymName(), op.getFirstRank(), op.getIndex(),
-        builder.getArrayAttr({}), 1, IntegerAttr(), IntegerAttr(),
-        IntegerAttr());
+    state->made =
+        rank::StageOp::create(builder, loc, op.getSymName(), op.getFirstRank(),
+                              op.getIndex(), builder.getArrayAttr({}), 1,
+                              IntegerAttr(), IntegerAttr(), IntegerAttr());
     // Buffers, then segments, then transfers: each list grows at its end.
     Block &inside = state->made.getBody().emplaceBlock();
     OpBuilder at = OpBuilder::atBlockEnd(&inside);
@@ -448,8 +443,8 @@ LogicalResult Scheduler::finish() {
   SmallVector<StageOrder> orders;
   for (auto &stage : stages) {
     flushPending(*stage);
-    orders.push_back({stage->op.getSymName().str(), stage->sides,
-                      stage->actions});
+    orders.push_back(
+        {stage->op.getSymName().str(), stage->sides, stage->actions});
     SmallVector<Attribute> order;
     for (const PipelineAction &action : stage->actions)
       order.push_back(rank::ActionAttr::get(builder.getContext(), action.run,
@@ -457,8 +452,8 @@ LogicalResult Scheduler::finish() {
                                             action.microbatches));
     stage->made.setOrderAttr(builder.getArrayAttr(order));
     stage->made.setSlots(countSlots(stage->actions, step.getMicrobatches()));
-    for (Operation &op : llvm::make_early_inc_range(
-             stage->made.getBody().front()))
+    for (Operation &op :
+         llvm::make_early_inc_range(stage->made.getBody().front()))
       if (auto segment = dyn_cast<rank::SegmentOp>(op);
           segment && segment.getName().empty())
         segment.erase();

@@ -1,8 +1,8 @@
 //===- SequentialPartition.cpp - the program as a list of block calls -----===//
 
 #include "lib/Analysis/Outline.h"
-#include "passes/Passes.h"
 #include "mlir/IR/Builders.h"
+#include "passes/Passes.h"
 
 namespace galv {
 #define GEN_PASS_DEF_SEQUENTIALPARTITIONPASS

@@ -1,8 +1,8 @@
 //===- TensorParallel.cpp - placements of parameters and activations ------===//
 
 #include "lib/Analysis/Insertion.h"
-#include "passes/Passes.h"
 #include "mlir/IR/Builders.h"
+#include "passes/Passes.h"
 
 namespace galv {
 #define GEN_PASS_DEF_TENSORPARALLELPASS
@@ -26,7 +26,8 @@ private:
   }
   std::string getBlockName(int64_t block) {
     bool layer = block >= 1 && block <= static_cast<int64_t>(model.getLayers());
-    return layer ? "layer " + std::to_string(block - 1) : "the vocabulary layers";
+    return layer ? "layer " + std::to_string(block - 1)
+                 : "the vocabulary layers";
   }
   Axes getBatchAxes(BlockStrategyAttr strategy);
   Axes getSequenceAxes(BlockStrategyAttr strategy);
@@ -175,8 +176,8 @@ LogicalResult Typing::typeAnywhere(Operation *op, int64_t block) {
   }
   FailureOr<RankedTensorType> type = getPlacedType(
       [&] {
-        return op->emitError() << getModulePath(op) << ", "
-                               << getBlockName(block) << ": ";
+        return op->emitError()
+               << getModulePath(op) << ", " << getBlockName(block) << ": ";
       },
       cast<RankedTensorType>(op->getResult(0).getType()), placement);
   if (failed(type))

@@ -1,10 +1,10 @@
 //===- galv-opt.cpp - run passes on a file --------------------------------===//
 
 #include "dialects/Rank/Rank.h"
-#include "passes/Passes.h"
-#include "passes/Pipelines.h"
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"
 #include "mlir/Transforms/Passes.h"
+#include "passes/Passes.h"
+#include "passes/Pipelines.h"
 
 int main(int argc, char **argv) {
   mlir::DialectRegistry registry;

@@ -1,11 +1,11 @@
 //===- galvc.cpp - from IR and a strategy to a training program -----------===//
 
-#include "lib/Target/LibTorch/LibTorch.h"
 #include "dialects/Rank/Rank.h"
-#include "passes/Passes.h"
-#include "passes/Pipelines.h"
+#include "lib/Target/LibTorch/LibTorch.h"
 #include "mlir/IR/AsmState.h"
 #include "mlir/Parser/Parser.h"
+#include "passes/Passes.h"
+#include "passes/Pipelines.h"
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/InitLLVM.h"
@@ -43,9 +43,9 @@ struct Arguments {
                "autodiff, fuse, localise, schedule, overlap, buffers, or emit "
                "(C++ but no executable)"),
       cl::cat(category)};
-  cl::opt<std::string> compileFrom{
-      "compile-from", cl::desc("first phase to run on the input"),
-      cl::cat(category)};
+  cl::opt<std::string> compileFrom{"compile-from",
+                                   cl::desc("first phase to run on the input"),
+                                   cl::cat(category)};
 };
 } // namespace
 
@@ -81,9 +81,9 @@ static int compile(llvm::StringRef folder,
   std::string program = (folder + "/train").str();
   std::string temporary = program + ".part";
   llvm::StringRef compiler = GALV_CXX_COMPILER;
-  llvm::SmallVector<std::string> words = {
-      compiler.str(), "-std=c++17", "-O0", "-fno-exceptions",
-      "-I" GALV_INCLUDE_DIR};
+  llvm::SmallVector<std::string> words = {compiler.str(), "-std=c++17", "-O0",
+                                          "-fno-exceptions",
+                                          "-I" GALV_INCLUDE_DIR};
   for (const galv::EmittedFile &file : files)
     if (llvm::StringRef(file.name).ends_with(".cpp"))
       words.push_back((folder + "/" + file.name).str());
@@ -128,9 +128,9 @@ int main(int argc, char **argv) {
     return fail("'" + arguments.compileFrom + "' is not a phase");
   if (emit && (arguments.output.empty() || arguments.output == "-"))
     return fail("a program needs a folder: -o <folder>");
-  bool readsStrategy =
-      arguments.compileFrom.empty() || arguments.compileFrom == "precision" ||
-      arguments.compileFrom == "groups";
+  bool readsStrategy = arguments.compileFrom.empty() ||
+                       arguments.compileFrom == "precision" ||
+                       arguments.compileFrom == "groups";
   if (readsStrategy && arguments.compileTo != "precision" &&
       arguments.strategy.empty())
     return fail("a program needs a strategy: --strategy <file>");
@@ -142,9 +142,9 @@ int main(int argc, char **argv) {
   PassManager manager(&context);
   galv::CompileOptions options{arguments.strategy, arguments.precision,
                                arguments.ranks, arguments.galvatronVersion};
-  if (failed(galv::addPhases(
-          manager, options, arguments.compileFrom,
-          emit ? llvm::StringRef() : llvm::StringRef(arguments.compileTo))))
+  if (failed(galv::addPhases(manager, options, arguments.compileFrom,
+                             emit ? llvm::StringRef()
+                                  : llvm::StringRef(arguments.compileTo))))
     return fail("no such phases");
   if (failed(manager.run(*module)))
     return 1;

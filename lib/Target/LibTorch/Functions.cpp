@@ -61,9 +61,9 @@ public:
       if (argument.use_empty())
         continue;
       os << "  const galv::View " << name << " = frame.argument("
-         << argument.getArgNumber() << ", galv::Type::"
-         << getTypeName(type.getElementType()) << ", " << getShape(type)
-         << ");";
+         << argument.getArgNumber()
+         << ", galv::Type::" << getTypeName(type.getElementType()) << ", "
+         << getShape(type) << ");";
       if (auto parameter = function.getArgAttrOfType<StringAttr>(
               argument.getArgNumber(), "galv.parameter"))
         os << " // " << parameter.getValue();
@@ -77,9 +77,9 @@ public:
         auto type = cast<MemRefType>(local.getResult().getType());
         names[local.getResult()] = name;
         os << "  const galv::View " << name << " = frame.local("
-           << local.getOffset().value_or(0) << ", galv::Type::"
-           << getTypeName(type.getElementType()) << ", " << getShape(type)
-           << ");\n";
+           << local.getOffset().value_or(0)
+           << ", galv::Type::" << getTypeName(type.getElementType()) << ", "
+           << getShape(type) << ");\n";
       } else if (auto run = dyn_cast<rank::RunOp>(op)) {
         auto path = run->getAttrOfType<StringAttr>("module");
         if (path && path.getValue() != module) {

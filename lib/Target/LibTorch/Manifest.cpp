@@ -17,7 +17,8 @@ struct Traffic {
   int64_t calls = 0, bytes = 0;
 };
 /// By function of the runtime and group.
-using TrafficMap = llvm::MapVector<std::pair<StringRef, comm::GroupAttr>, Traffic>;
+using TrafficMap =
+    llvm::MapVector<std::pair<StringRef, comm::GroupAttr>, Traffic>;
 } // namespace
 
 static int64_t getBytes(Value buffer) {
@@ -47,8 +48,8 @@ static void addTraffic(rank::StageOp stage, SymbolTable &symbols,
       ++runs[action.getNumbers().front()];
   for (auto [segment, times] : llvm::zip_equal(segments, runs))
     for (auto call : segment.getBody().front().getOps<rank::CallOp>())
-      for (auto run : symbols.lookup<func::FuncOp>(call.getCallee())
-                          .getOps<rank::RunOp>())
+      for (auto run :
+           symbols.lookup<func::FuncOp>(call.getCallee()).getOps<rank::RunOp>())
         for (Attribute attr : run.getSettings()) {
           auto group = dyn_cast<comm::GroupAttr>(attr);
           if (!group || group.getRanks() < 2)

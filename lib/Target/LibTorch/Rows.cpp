@@ -70,8 +70,8 @@ private:
       int64_t step = getStep(begin + k, body);
       if (!first.getLayer() || !last.getLayer() ||
           first.getCallee() != last.getCallee() ||
-          first.getAction() != last.getAction() ||
-          (step != 1 && step != -1) || step != getStep(begin, body) ||
+          first.getAction() != last.getAction() || (step != 1 && step != -1) ||
+          step != getStep(begin, body) ||
           static_cast<int64_t>(last.getBlock() - first.getBlock()) !=
               step * static_cast<int64_t>(count - 1))
         return false;
@@ -141,8 +141,8 @@ static std::string splitLayer(StringRef name, StringRef prefix,
   return (name.take_front(at) + mark + "{layer}" + rest).str();
 }
 
-SmallVector<ParameterFamily>
-galv::collectParameters(rank::StageOp stage, rank::ProgramOp program) {
+SmallVector<ParameterFamily> galv::collectParameters(rank::StageOp stage,
+                                                     rank::ProgramOp program) {
   SymbolTable symbols(program->getParentOfType<ModuleOp>());
   llvm::MapVector<StringRef, ParameterFamily> single;
   for (auto buffer : stage.getOps<rank::BufferOp>()) {

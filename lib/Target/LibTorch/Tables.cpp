@@ -2,8 +2,8 @@
 
 #include "lib/Analysis/Outline.h"
 #include "lib/Target/LibTorch/Printer.h"
-#include "llvm/Support/Format.h"
 #include "lib/Target/LibTorch/Rows.h"
+#include "llvm/Support/Format.h"
 
 using namespace mlir;
 using namespace galv;
@@ -53,8 +53,7 @@ namespace {
 /// Prints one stage's arrays and gives the stage's own entry.
 class StagePrinter {
 public:
-  StagePrinter(rank::StageOp stage, rank::ProgramOp program,
-               ArrayTable &arrays)
+  StagePrinter(rank::StageOp stage, rank::ProgramOp program, ArrayTable &arrays)
       : stage(stage), program(program), arrays(arrays) {}
 
   std::string print() {
@@ -72,7 +71,7 @@ private:
   std::string getBlockName(int64_t block) {
     bool layer =
         block >= 1 && block <= static_cast<int64_t>(program.getLayers());
-    return layer ? (program.getLayerPrefix() + ".{layer}").str()
+    return layer        ? (program.getLayerPrefix() + ".{layer}").str()
            : block == 0 ? "embedding"
                         : "head";
   }
@@ -86,13 +85,12 @@ private:
           operands.push_back(getOperand(operand));
         std::string name = arrays.add("galv::Operand", "operands", operands);
         rank::CallOp call = row.call;
-        std::string text =
-            "{" + quote(call.getAction()) + ", " +
-            quote(getBlockName(call.getBlock())) + ", " +
-            call.getCallee().str() + ", " +
-            std::to_string(call.getLayer().value_or(0)) + ", " +
-            std::to_string(row.count) + ", " + std::to_string(row.layerStep) +
-            ", " + name;
+        std::string text = "{" + quote(call.getAction()) + ", " +
+                           quote(getBlockName(call.getBlock())) + ", " +
+                           call.getCallee().str() + ", " +
+                           std::to_string(call.getLayer().value_or(0)) + ", " +
+                           std::to_string(row.count) + ", " +
+                           std::to_string(row.layerStep) + ", " + name;
         if (row.body != 1)
           text += ", " + std::to_string(row.body);
         rows.push_back(text + "}");
@@ -121,10 +119,10 @@ private:
     SmallVector<std::string> order;
     for (auto action : stage.getOrder().getAsRange<rank::ActionAttr>()) {
       if (action.getRun()) {
-        order.push_back(
-            ("{galv::Action::run, " + Twine(action.getNumbers().front()) +
-             ", " + Twine(action.getMicrobatches().front()) + ", {}}")
-                .str());
+        order.push_back(("{galv::Action::run, " +
+                         Twine(action.getNumbers().front()) + ", " +
+                         Twine(action.getMicrobatches().front()) + ", {}}")
+                            .str());
         continue;
       }
       SmallVector<std::string> group;
@@ -153,15 +151,14 @@ private:
         axes += ", " + getAxisArray(arrays, rest.dims[1].axes);
       std::string text;
       llvm::raw_string_ostream os(text);
-      os << '{' << quote(family.checkpoint) << ", galv::Type::"
-         << getTypeName(type.getElementType()) << ", " << type.getRank()
-         << ", " << getPair(type.getShape()) << ", "
+      os << '{' << quote(family.checkpoint)
+         << ", galv::Type::" << getTypeName(type.getElementType()) << ", "
+         << type.getRank() << ", " << getPair(type.getShape()) << ", "
          << getPair(view.getShape()) << ", " << getPair(view.getOffset())
          << ", " << (view.getTransposed() ? "true" : "false")
          << ", galv::Initializer::" << op.getInitializer().getKind() << ", "
-         << llvm::format(
-                "%.17g",
-                op.getInitializer().getDeviation().getValueAsDouble())
+         << llvm::format("%.17g",
+                         op.getInitializer().getDeviation().getValueAsDouble())
          << ", " << (op.getCopyOf() ? "true" : "false") << ", {" << axes
          << "}, " << getAxisArray(arrays, rest.flat) << ", " << family.first
          << ", " << family.count;
@@ -216,12 +213,11 @@ LogicalResult galv::printTables(rank::ProgramOp program, GroupTable &groups,
   std::string groupName =
       arrays.add("galv::GroupDescription", "groups", groupTexts);
   std::string stageName = arrays.add("galv::Stage", "stages", stages);
-  os << "const galv::Program program = {\n    "
-     << quote(program.getSymName()) << ",\n    "
-     << quote(program.getConfiguration()) << ",\n    galv::Type::"
-     << getTypeName(elementType) << ", " << meshName << ", " << groupName
-     << ", " << stageName << ", " << program.getBatch() << ", "
-     << program.getSequence() << ", " << program.getVocabulary() << ", "
+  os << "const galv::Program program = {\n    " << quote(program.getSymName())
+     << ",\n    " << quote(program.getConfiguration())
+     << ",\n    galv::Type::" << getTypeName(elementType) << ", " << meshName
+     << ", " << groupName << ", " << stageName << ", " << program.getBatch()
+     << ", " << program.getSequence() << ", " << program.getVocabulary() << ", "
      << program.getMicrobatches() << ", {" << loss << ", 0, false}, {" << norm
      << ", 0, false}};\n";
   return success();
