@@ -88,11 +88,14 @@ static FailureOr<func::FuncOp> appendDerivative(ModuleOp module, Operation *op,
         result.setType(
             *getPlacedType([&] { return op->emitOpError(); }, type,
                            Placement::replicated(mesh, type.getRank())));
-  for (auto [i, wanted] : llvm::enumerate(needed))
-    if (wanted && !derivatives[i])
-      return op->emitOpError() << "has no derivative by operand " << i;
-    else if (wanted)
-      results.push_back(derivatives[i]);
+  for (auto [i, wanted] : llvm::enumerate(needed)) {
+    if (!wanted)
+      continue;
+    if (!derivatives[i] || derivatives[i].getType() != types.operands[i])
+      return op->emitOpError()
+             << "has no derivative by operand " << i << " of its type";
+    results.push_back(derivatives[i]);
+  }
   body.getTerminator()->setOperands(results);
   function.setFunctionType(builder.getFunctionType(
       body.getArgumentTypes(), ValueRange(results).getTypes()));
