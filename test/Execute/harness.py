@@ -12,6 +12,7 @@ build/test/Execute/Output/SCRIPT/results.
 
 import argparse
 import contextlib
+import copy
 import dataclasses
 import fcntl
 import hashlib
@@ -152,6 +153,7 @@ class Workspace:
         missing = [str(tool) for tool in tools if not tool.exists()]
         if missing:
             sys.exit(f"error: not built: {', '.join(missing)}")
+        self.made = []
         self.stamps = [[tool.stat().st_mtime_ns, tool.stat().st_size] for tool in tools]
 
     @contextlib.contextmanager
@@ -176,11 +178,18 @@ class Workspace:
                 stamp.write_text(key)
         return folder
 
+    def of_case(self):
+        """This workspace, which remembers what is made for one case alone."""
+        workspace = copy.copy(self)
+        workspace.made = []
+        return workspace
+
     def fresh(self, name):
-        """The folder `name`, empty."""
+        """The folder `name`, empty. Goes when the case has passed."""
         folder = self.work / name
         shutil.rmtree(folder, ignore_errors=True)
         folder.mkdir(parents=True)
+        self.made.append(folder)
         return folder
 
     def imported(self, model):
@@ -363,8 +372,11 @@ def check_not_trivial(result, load, unused=()):
 def run_case(workspace, name, case):
     """Runs one case; whether it passed, and one line about it."""
     start = time.monotonic()
+    workspace = workspace.of_case()
     try:
         text, passed = case(workspace), True
+        for folder in workspace.made:
+            shutil.rmtree(folder)
     except (Failure, compare.Mismatch) as failure:
         text, passed = str(failure), False
     except Exception:  # a fault of the case itself; the other cases go on
