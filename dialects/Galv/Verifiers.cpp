@@ -94,6 +94,16 @@ static LogicalResult verifyStrategy(Operation *op, MeshAttr mesh,
   if (schedule != "gpipe" && schedule != "1f1b")
     return op->emitOpError("schedule \"")
            << schedule << "\" is not gpipe or 1f1b";
+  WalkResult walked = op->walk([&](Operation *inner) {
+    auto block = inner->getAttrOfType<IntegerAttr>(blockAttrName);
+    if (!block || (block.getInt() >= 0 && block.getInt() <= layers + 1))
+      return WalkResult::advance();
+    inner->emitOpError("belongs to block ")
+        << block.getInt() << ", the last one is " << layers + 1;
+    return WalkResult::interrupt();
+  });
+  if (walked.wasInterrupted())
+    return failure();
   for (auto [i, attr] : llvm::enumerate(blocks)) {
     auto strategy = dyn_cast<BlockStrategyAttr>(attr);
     if (!strategy)
@@ -233,8 +243,10 @@ static LogicalResult verifyRedistribution(Operation *op, bool mayNarrow) {
   if (failed(verifyPlacedType(emitError, from)) ||
       failed(verifyPlacedType(emitError, to)))
     return failure();
-  if (from.getShape() != to.getShape() ||
-      (!mayNarrow && from.getElementType() != to.getElementType()))
+  Type before = from.getElementType(), after = to.getElementType();
+  bool narrows = mayNarrow && isa<FloatType>(before) && isa<FloatType>(after) &&
+                 getElementBytes(after) < getElementBytes(before);
+  if (from.getShape() != to.getShape() || (before != after && !narrows))
     return op->emitOpError("changes the tensor: ") << from << " to " << to;
   std::optional<Placement> a = Placement::of(from), b = Placement::of(to);
   if (!a || !b)
