@@ -18,6 +18,8 @@ struct VerifyContract : galv::impl::VerifyContractPassBase<VerifyContract> {
 
   void runOnOperation() override {
     // One walk: asking for each parameter would be quadratic.
+    SymbolTable table(getOperation());
+    symbols = &table;
     used.clear();
     if (auto uses = SymbolTable::getSymbolUses(&getOperation().getBodyRegion()))
       for (SymbolTable::SymbolUse use : *uses)
@@ -33,6 +35,7 @@ struct VerifyContract : galv::impl::VerifyContractPassBase<VerifyContract> {
 
 private:
   llvm::DenseSet<Attribute> used; // symbols that something refers to
+  SymbolTable *symbols = nullptr; // while the pass runs
 
   bool after(StringRef name) {
     static constexpr llvm::StringLiteral order[] = {
@@ -94,6 +97,15 @@ private:
       if (isUsed && after("shard") && !parameter.getRest())
         return broken(op) << "has no rest";
     }
+    if (auto buffer = dyn_cast<rank::BufferOp>(op))
+      if (buffer.getParameter()) {
+        auto parameter = symbols->lookup<ParameterOp>(*buffer.getParameter());
+        if (!parameter || !parameter.getRest() ||
+            !Placement::of(*parameter.getRest()))
+          return broken(op) << "is for @" << *buffer.getParameter()
+                            << (parameter ? ", which has no placed rest"
+                                          : ", which is not a parameter");
+      }
     if (after("buffers"))
       if (isa<rank::BufferOp, rank::LocalOp>(op) && !op->getAttr("offset") &&
           !op->use_empty())

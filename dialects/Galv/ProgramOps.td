@@ -359,8 +359,9 @@ def Galv_StepOp : Galv_Op<"step",
     #mesh = #galv.mesh<[a = 2, b = 2], time = [m = 2]>
     #whole = #galv.placement<#mesh, []>
     galv.stage @only #mesh {first_rank = 0, index = 0}
+    #block = #galv.strategy<stage = 0, data = [0], tensor = [1], sequence = false, zero = 0, recompute = false>
     galv.step @train attributes {batch = 8, sequence = 64, vocabulary = 257, layers = 0, layer_prefix = "h",
-                                 configuration = "{}", mesh = #mesh, blocks = [], stages = 1,
+                                 configuration = "{}", mesh = #mesh, blocks = [#block, #block], stages = 1,
                                  microbatches = 2, schedule = "1f1b"} {
       galv.phase "finish" on @only() {
         %loss = galv.zero : () -> tensor<f32, #whole>

@@ -66,6 +66,9 @@ LogicalResult ParameterOp::verify() {
   if (RankedTensorType rest = getRestType()) {
     if (failed(verifyPlacedType([&] { return emitOpError(); }, rest)))
       return failure();
+    if (rest.getEncoding() && !Placement::of(rest))
+      return emitOpError() << "rest " << rest << " has no placement but "
+                           << rest.getEncoding();
     if (rest.getShape() != type.getShape())
       return emitOpError() << "rest " << rest << " has another shape than "
                            << type;

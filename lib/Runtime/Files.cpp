@@ -39,10 +39,21 @@ MappedFile::~MappedFile() {
     munmap(const_cast<std::byte *>(data_), size_);
 }
 
-AtomicFile::AtomicFile(const std::string &path)
-    : path(path), temporary(path + ".tmp" + std::to_string(getpid())) {
+/// Where a link leads to; the path itself where there is none.
+static std::string followLinks(const std::string &path) {
+  std::error_code error;
+  std::filesystem::path target = std::filesystem::canonical(path, error);
+  return error ? path : target.string();
+}
+
+AtomicFile::AtomicFile(const std::string &given)
+    : path(followLinks(given)),
+      temporary(path + ".tmp" + std::to_string(getpid())) {
   if (std::filesystem::is_directory(path))
     fail("cannot write '", path, "': it is a directory");
+  // Renaming a file over a device would remove the device.
+  if (std::filesystem::exists(path) && !std::filesystem::is_regular_file(path))
+    fail("cannot write '", path, "': it is not a regular file");
   file = std::fopen(temporary.c_str(), "wb");
   if (!file)
     fail("cannot write '", path, "': ", reason());

@@ -136,6 +136,12 @@ LogicalResult AssignStrategy::assign(ModelOp model) {
   int64_t stage = 0, left = strategy->stages.front();
   for (int64_t block = 0; block <= layers + 1; ++block) {
     const LayerStrategy &layer = getLayer(*strategy, block);
+    if (layer.sequenceParallel && model.getSequence() % layer.tensor != 0)
+      return emitError(layer.loc)
+             << "the sequence of " << model.getSequence()
+             << " tokens is not divisible by " << layer.tensor
+             << ", the tensor degree of " << getBlockName(block, layers)
+             << " with sequence parallelism";
     bool isLayer = block >= 1 && block <= layers;
     if (isLayer && left == 0)
       left = strategy->stages[++stage];

@@ -8,6 +8,7 @@
 #include "dialects/Galv/Galv.h"
 #include "lib/Import/Import.h"
 #include "lib/Strategy/Strategy.h"
+#include "lib/Support/Output.h"
 #include "models/gpt2/Gpt2.h"
 
 #include "mlir/IR/MLIRContext.h"
@@ -75,16 +76,10 @@ static LogicalResult checkCount(const cl::opt<int64_t> &option) {
 /// Writes all of the output or nothing.
 static LogicalResult
 write(llvm::function_ref<void(llvm::raw_ostream &)> print) {
-  llvm::Error error =
-      llvm::writeToOutput(outputPath, [&](llvm::raw_ostream &os) {
-        print(os);
-        return llvm::Error::success();
-      });
-  if (!error)
-    return success();
-  llvm::errs() << "galv-import: error: cannot write "
-               << llvm::toString(std::move(error)) << "\n";
-  return failure();
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  print(os);
+  return success(writeOutput(outputPath, text));
 }
 
 static LogicalResult checkStrategy(MLIRContext *context) {

@@ -1,6 +1,7 @@
 //===- galvc.cpp - from IR and a strategy to a training program -----------===//
 
 #include "dialects/Rank/Rank.h"
+#include "lib/Support/Output.h"
 #include "lib/Target/LibTorch/LibTorch.h"
 #include "mlir/IR/AsmState.h"
 #include "mlir/Parser/Parser.h"
@@ -54,27 +55,6 @@ static int fail(const llvm::Twine &message) {
   return 1;
 }
 
-/// Writes a file whole or not at all.
-static bool writeFile(llvm::StringRef path, llvm::StringRef text) {
-  std::string temporary = (path + ".part").str();
-  std::error_code error;
-  {
-    llvm::raw_fd_ostream os(temporary, error);
-    if (!error) {
-      os << text;
-      os.close();
-      error = os.error();
-      os.clear_error();
-    }
-  }
-  if (!error)
-    error = llvm::sys::fs::rename(temporary, path);
-  if (error)
-    llvm::errs() << "error: cannot write " << path << ": " << error.message()
-                 << '\n';
-  return !error;
-}
-
 /// Compiles the emitted files and links them with the runtime.
 static int compile(llvm::StringRef folder,
                    const std::vector<galv::EmittedFile> &files) {
@@ -126,6 +106,15 @@ int main(int argc, char **argv) {
   if (!arguments.compileFrom.empty() &&
       !llvm::is_contained(names, arguments.compileFrom.getValue()))
     return fail("'" + arguments.compileFrom + "' is not a phase");
+  if (arguments.ranks < 0)
+    return fail("--ranks is " + llvm::Twine(arguments.ranks.getValue()) +
+                ", not a number of ranks");
+  if (!emit &&
+      llvm::find(names, arguments.compileFrom.getValue()) >
+          llvm::find(names, arguments.compileTo.getValue()) &&
+      !arguments.compileFrom.empty())
+    return fail("phase " + arguments.compileFrom + " comes after phase " +
+                arguments.compileTo);
   if (emit && (arguments.output.empty() || arguments.output == "-"))
     return fail("a program needs a folder: -o <folder>");
   bool readsStrategy = arguments.compileFrom.empty() ||
@@ -154,11 +143,7 @@ int main(int argc, char **argv) {
     llvm::raw_string_ostream os(text);
     module->print(os);
     os << '\n';
-    if (arguments.output.empty() || arguments.output == "-") {
-      llvm::outs() << text;
-      return 0;
-    }
-    return writeFile(arguments.output, text) ? 0 : 1;
+    return galv::writeOutput(arguments.output, text) ? 0 : 1;
   }
   FailureOr<std::vector<galv::EmittedFile>> files = galv::emitLibTorch(*module);
   if (failed(files))
@@ -167,7 +152,7 @@ int main(int argc, char **argv) {
           llvm::sys::fs::create_directories(arguments.output))
     return fail("cannot make " + arguments.output + ": " + error.message());
   for (const galv::EmittedFile &file : *files)
-    if (!writeFile(arguments.output + "/" + file.name, file.text))
+    if (!galv::writeOutput(arguments.output + "/" + file.name, file.text))
       return 1;
   return arguments.compileTo == "emit" ? 0 : compile(arguments.output, *files);
 }
