@@ -376,7 +376,7 @@ def run_case(workspace, name, case):
     try:
         text, passed = case(workspace), True
         for folder in workspace.made:
-            shutil.rmtree(folder)
+            shutil.rmtree(folder, ignore_errors=True)
     except (Failure, compare.Mismatch) as failure:
         text, passed = str(failure), False
     except Exception:  # a fault of the case itself; the other cases go on
