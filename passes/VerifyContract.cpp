@@ -3,6 +3,7 @@
 #include "dialects/Rank/Rank.h"
 #include "lib/Analysis/PipelineOrder.h"
 #include "passes/Passes.h"
+#include "passes/Pipelines.h"
 
 namespace galv {
 #define GEN_PASS_DEF_VERIFYCONTRACTPASS
@@ -38,11 +39,7 @@ private:
   SymbolTable *symbols = nullptr; // while the pass runs
 
   bool after(StringRef name) {
-    static constexpr llvm::StringLiteral order[] = {
-        "precision",    "groups",   "tensor-parallel", "sequential",
-        "redistribute", "pipeline", "shard",           "checkpoint",
-        "autodiff",     "fuse",     "localise",        "schedule",
-        "overlap",      "buffers"};
+    ArrayRef<llvm::StringLiteral> order = getPhaseNames();
     return llvm::find(order, phase.getValue()) >= llvm::find(order, name);
   }
   InFlightDiagnostic broken(Operation *op) {
