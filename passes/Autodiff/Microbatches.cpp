@@ -72,7 +72,7 @@ LogicalResult StepDerivative::buildForward(int64_t stage) {
   auto yield = cast<YieldOp>(old.getBody().front().getTerminator());
   for (Value value : yield.getValues())
     phase.addResult(inside.lookup(value));
-  forwards.push_back(phase.create(builder));
+  phase.create(builder);
   for (auto [result, value] :
        llvm::zip_equal(old.getResults(), yield.getValues()))
     outside.map(result, phase.getResult(inside.lookup(value)));

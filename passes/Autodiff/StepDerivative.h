@@ -81,7 +81,6 @@ private:
   llvm::SmallVector<PhaseOp> oldForwards;
   MicrobatchesOp oldMicrobatches;
   llvm::MapVector<llvm::StringRef, ParameterState> states;
-  llvm::SmallVector<PhaseOp> forwards;
   llvm::SmallVector<llvm::SmallVector<CallRecord>> records; // per stage
   llvm::SmallVector<std::unique_ptr<PhaseBuilder>> phases;
   /// Results of the old forward phases as they are in the new step.
